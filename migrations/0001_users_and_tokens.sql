@@ -150,6 +150,8 @@ create table settings (
   can_create_group boolean not null default true,
   default_theme_id smallint not null default 3,
   gravatar_enabled boolean not null default true,
+  email_confirmation text not null default 'off' constraint settings_email_confirmation_known
+    check (email_confirmation in ('off', 'hard')),
   password_minimum_length integer not null default 8,
   require_token_expiry boolean not null default true,
   updated_at timestamptz(3) not null default now()

@@ -1,0 +1,28 @@
+import { getUser } from "./get-user.ts";
+import { keyset } from "./keyset.ts";
+import { listUsers } from "./list-users.ts";
+import { startup } from "./startup.ts";
+import { type Figure, goalOf, isMet, shown, summary } from "./support/figures.ts";
+import { type Options, readOptions } from "./support/options.ts";
+
+const BENCHES: Readonly<Record<string, (options: Options) => Promise<Figure[]>>> = {
+  startup,
+  keyset,
+  "get-user": getUser,
+  "list-users": listUsers,
+};
+
+const { names, options } = readOptions(process.argv.slice(2));
+const [name = "", ...more] = names;
+const bench = BENCHES[name];
+if (!bench || more.length > 0) {
+  console.error("Usage: npm run bench -- NAME [--rounds 5] [--seconds 3] [--users 1m]");
+  console.error(`NAME is one of ${Object.keys(BENCHES).join(", ")}`);
+  process.exitCode = 2;
+} else {
+  const figures = await bench(options);
+  for (const figure of figures.filter((each) => !isMet(each)))
+    console.log(`short: ${shown(figure)}, not ${goalOf(figure)}`);
+  console.log(summary(name, figures));
+  process.exitCode = figures.every(isMet) ? 0 : 1;
+}

@@ -1,0 +1,45 @@
+import type { Databases } from "#db/database.ts";
+import type { Database } from "#db/types.ts";
+import type { Selectable } from "kysely";
+import type { Scope } from "./scopes.ts";
+
+type UserColumns = Selectable<Database["users"]>;
+
+/** What is known of a user who acts, enough for every rule. */
+export interface ActingUser {
+  readonly id: number;
+  readonly username: string;
+  readonly name: string;
+  readonly state: UserColumns["state"];
+  readonly user_type: UserColumns["user_type"];
+  readonly admin: boolean;
+  readonly external: boolean;
+  readonly confirmed: boolean;
+  readonly password_expired: boolean;
+}
+
+/** The row that a token leads to: the token's own state and its user, read on the primary for every request. */
+export interface CallerRow extends ActingUser {
+  readonly token_digest: string;
+  readonly token_id: number;
+  readonly scopes: readonly Scope[];
+  readonly expired: boolean;
+  readonly revoked: boolean;
+  readonly use_unrecorded: boolean;
+}
+
+/** Who acts. Further kinds (a session, a deploy key, an integration's key) join as members of this union. */
+export type Actor = UserByToken;
+
+export interface UserByToken {
+  readonly kind: "user by token";
+  readonly user: ActingUser;
+  readonly token: { readonly id: number; readonly scopes: readonly Scope[] };
+  /** The administrator who acts in the user's place. */
+  readonly sudoer?: ActingUser;
+}
+
+export const isAdministrator = (actor: Actor | null) => actor?.user.admin === true;
+
+/** Reads the caller of a token by the digest of it. */
+export type FindCaller<Row extends CallerRow = CallerRow> = (db: Databases, digest: string) => Promise<Row | undefined>;

@@ -1,0 +1,120 @@
+import { hash } from "node:crypto";
+import type { Databases } from "#db/database.ts";
+import { badParameter, forbidden, missing, Refusal, unauthenticated } from "#lib/refusal.ts";
+import type { Access } from "./access.ts";
+import type { ActingUser, Actor, CallerRow } from "./actor.ts";
+import { actingUserByIdOrName, callerByDigest } from "./callers.ts";
+import type { Scope } from "./scopes.ts";
+
+/** What a request says of its caller, before anything of it is believed. */
+export interface Credentials {
+  readonly tokens: readonly string[];
+  /** As it came, unchecked: an id or a username. */
+  readonly sudo: unknown;
+}
+
+export interface Authenticated {
+  readonly actor: Actor | null;
+  readonly row: CallerRow | undefined;
+}
+
+const ANONYMOUS: Authenticated = { actor: null, row: undefined };
+
+/** A token as it is kept and looked up: SHA-256, in hex. */
+export const tokenDigest = (token: string): string => hash("sha256", token, "hex");
+
+/** Finds who calls: token, state of its user, scope of the endpoint, then sudo; refuses in that order. */
+export async function authenticate(
+  db: Databases,
+  { tokens, sudo }: Credentials,
+  access: Access<object>,
+  reads: boolean,
+): Promise<Authenticated> {
+  const [token, ...others] = tokens;
+  if (token === undefined) {
+    if (sudo !== undefined) throw unauthenticated();
+    return ANONYMOUS;
+  }
+  // Two tokens that differ leave open who is meant, so neither is used.
+  if (others.some((other) => other !== token)) throw unauthenticated();
+
+  const row = await (access.findCaller ?? callerByDigest)(db, tokenDigest(token));
+  if (!row) throw unauthenticated();
+  if (row.expired) throw invalidToken("Token is expired. You can either do re-authorization or token refresh.");
+  if (row.revoked) {
+    await access.onRevokedToken?.(db, row.token_id);
+    throw invalidToken("Token was revoked. You have to re-authorize from the user.");
+  }
+  refuseBadState(row);
+  requireScope(row.scopes, access, reads);
+
+  const actor: Actor = { kind: "user by token", user: row, token: { id: row.token_id, scopes: row.scopes } };
+  return sudo === undefined ? { actor, row } : { actor: await actAs(db, actor, sudo), row: undefined };
+}
+
+const invalidToken = (description: string) =>
+  new Refusal("unauthenticated", description, { token: { error: "invalid_token", description } });
+
+const INTERNAL = new Set<ActingUser["user_type"]>([
+  "support_bot",
+  "alert_bot",
+  "visual_review_bot",
+  "ghost",
+  "migration_bot",
+  "security_bot",
+  "automation_bot",
+  "security_policy_bot",
+  "admin_bot",
+  "placeholder",
+  "duo_code_review_bot",
+  "import_user",
+]);
+
+/** Why an account may not act just now, or undefined. */
+function stateProblem(user: ActingUser): string | undefined {
+  switch (user.state) {
+    case "blocked":
+    case "ldap_blocked":
+    case "banned":
+      return "Your account has been blocked.";
+    case "blocked_pending_approval":
+      return "Your account is pending approval from your administrator and hence blocked.";
+    case "deactivated":
+      return "Your account has been deactivated by your administrator. Ask an administrator to activate it.";
+    case "active":
+      if (INTERNAL.has(user.user_type)) return "This action cannot be performed by internal users";
+      if (!user.confirmed) return "Your primary email address is not confirmed. Follow the link in the confirmation mail.";
+      if (user.password_expired) return "Your password expired. Sign in with a browser to choose a new one.";
+      return undefined;
+  }
+}
+
+function refuseBadState(user: ActingUser) {
+  const problem = stateProblem(user);
+  if (problem !== undefined) throw forbidden(problem);
+}
+
+function requireScope(scopes: readonly Scope[], access: Access<object>, reads: boolean) {
+  if (scopes.includes("api")) return;
+  if (reads && scopes.includes("read_api")) return;
+  if (access.scopes.some((scope) => scopes.includes(scope))) return;
+  throw insufficientScope([...access.scopes, "api", "read_api"]);
+}
+
+function insufficientScope(wanted: readonly Scope[]) {
+  const description = "The request requires higher privileges than provided by the access token.";
+  return new Refusal("forbidden", description, {
+    token: { error: "insufficient_scope", description, scope: wanted.join(" ") },
+  });
+}
+
+async function actAs(db: Databases, actor: Actor, sudo: unknown): Promise<Actor> {
+  if (!actor.user.admin) throw forbidden("Must be admin to use sudo");
+  if (!actor.token.scopes.includes("sudo")) throw insufficientScope(["sudo"]);
+  if (typeof sudo !== "string" && typeof sudo !== "number") throw badParameter("sudo is invalid");
+  const target = String(sudo);
+  const user = await actingUserByIdOrName(db, target);
+  if (!user) throw missing(`User with ID or username '${target.slice(0, 255)}'`);
+  refuseBadState(user);
+  return { kind: "user by token", user, token: actor.token, sudoer: actor.user };
+}

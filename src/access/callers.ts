@@ -1,0 +1,48 @@
+import type { Databases } from "#db/database.ts";
+import { bigints, digests, type Lookup, texts } from "#db/loader.ts";
+import type { ActingUser, CallerRow } from "./actor.ts";
+
+/** What every rule wants to know of a user, for statements with `users` as `u`. */
+export const actingUserColumns = `
+  u.id, u.username, u.name, u.state, u.user_type, u.admin, u.external,
+  u.confirmed_at is not null as confirmed, u.password_expired`;
+
+/** A token's own state by the database's clock, for statements with `personal_access_tokens` as `t`. */
+export const tokenStateColumns = `
+  encode(t.token_digest, 'hex') as token_digest, t.id as token_id, t.scopes,
+  t.expires_at is not null and t.expires_at <= (now() at time zone 'UTC')::date as expired,
+  t.revoked_at is not null as revoked,
+  t.last_used_at is null or t.last_used_at < now() - interval '10 minutes' as use_unrecorded`;
+
+const byDigest: Lookup<string, CallerRow> = {
+  text: `
+    select ${tokenStateColumns}, ${actingUserColumns}
+    from personal_access_tokens t join users u on u.id = t.user_id
+    where t.token_digest = any($1::bytea[])`,
+  keys: digests,
+  key: (row) => row.token_digest,
+};
+
+const byId: Lookup<number, ActingUser> = {
+  text: `select ${actingUserColumns} from users u where u.id = any($1::bigint[])`,
+  keys: bigints,
+  key: (row) => row.id,
+};
+
+const byName: Lookup<string, ActingUser & { key: string }> = {
+  text: `select ${actingUserColumns}, lower(u.username) as key from users u where lower(u.username) = any($1::text[])`,
+  keys: texts,
+  key: (row) => row.key,
+};
+
+export const callerByDigest = (db: Databases, digest: string): Promise<CallerRow | undefined> =>
+  db.point.load(byDigest, digest);
+
+/** A user by id, or by username in any case; an id is tried first. */
+export async function actingUserByIdOrName(db: Databases, idOrName: string): Promise<ActingUser | undefined> {
+  const id = /^\d{1,16}$/.test(idOrName) ? Number(idOrName) : Number.NaN;
+  return (
+    (Number.isSafeInteger(id) ? await db.point.load(byId, id) : undefined) ??
+    (await db.point.load(byName, idOrName.toLowerCase()))
+  );
+}

@@ -1,0 +1,63 @@
+import { access, constants, stat } from "node:fs/promises";
+import { type Config, readConfig } from "#config.ts";
+import { inspectDatabase } from "#db/inspect.ts";
+import { sealingKeyFile } from "#lib/sealing-key.ts";
+import { reachDatabase } from "./database.ts";
+import { print } from "./output.ts";
+
+interface Finding {
+  readonly good: boolean;
+  readonly text: string;
+}
+
+const good = (text: string): Finding => ({ good: true, text });
+const bad = (text: string): Finding => ({ good: false, text });
+
+/** Looks at everything that an installation needs and says what to do about what it lacks. */
+export async function doctor() {
+  const config = readConfig();
+  const findings = [good(`Node.js ${process.versions.node}`), await dataDirectory(config), await sealingKey(config), ...(await database(config))];
+  for (const { good: fine, text } of findings) print(`${fine ? "ok  " : "BAD "} ${text}`);
+  const problems = findings.filter((finding) => !finding.good).length;
+  print(problems === 0 ? "Nothing is wrong." : `${problems} to mend.`);
+  if (problems > 0) process.exitCode = 1;
+}
+
+async function dataDirectory({ dataDir }: Config): Promise<Finding> {
+  try {
+    await access(dataDir, constants.W_OK);
+    return good(`Data directory ${dataDir}`);
+  } catch {
+    return bad(`The data directory ${dataDir} cannot be written; 'fairlead setup' makes it, or set FAIRLEAD_DATA_DIR`);
+  }
+}
+
+async function sealingKey({ dataDir }: Config): Promise<Finding> {
+  const file = sealingKeyFile(dataDir);
+  try {
+    const { mode } = await stat(file);
+    if ((mode & 0o077) !== 0) return bad(`The sealing key ${file} can be read by others; run: chmod 600 ${file}`);
+    return good(`Sealing key ${file}; keep a copy with your backups, sealed secrets cannot be read without it`);
+  } catch {
+    return bad(`There is no sealing key at ${file}; 'fairlead setup' makes one, or restore it from a backup`);
+  }
+}
+
+async function database(config: Config): Promise<Finding[]> {
+  let running;
+  try {
+    running = await reachDatabase(config);
+    const found = await inspectDatabase(running.url);
+    return [
+      good(`PostgreSQL ${found.version}${running.trial ? ", the trial engine of the data directory: set FAIRLEAD_DATABASE_URL for one that you keep" : ""}`),
+      found.version >= "15" ? good("PostgreSQL is new enough") : bad("PostgreSQL 15 or newer is needed"),
+      found.pending.length === 0 ? good("Every migration is applied") : bad(`Not applied: ${found.pending.join(", ")}; run: fairlead migrate`),
+      ...found.shortOfPartitions.map((table) => bad(`${table} has too few partitions ahead; run: fairlead migrate`)),
+      found.administrators > 0 ? good("There is an administrator") : bad("There is no administrator; run: fairlead setup"),
+    ];
+  } catch (error) {
+    return [bad(`The database cannot be reached (${error instanceof Error ? error.message : String(error)}); check FAIRLEAD_DATABASE_URL`)];
+  } finally {
+    await running?.stop();
+  }
+}

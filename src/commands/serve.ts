@@ -1,0 +1,74 @@
+import type { AddressInfo } from "node:net";
+import type { Logger } from "pino";
+import { type Config, readConfig } from "#config.ts";
+import { migrate } from "#db/migrate.ts";
+import { buildApp } from "#http/app.ts";
+import { shareLimits } from "#http/shared-limits.ts";
+import { ensureSealingKey } from "#lib/sealing-key.ts";
+import { resources } from "#resources/index.ts";
+import { openLog, openServices } from "#services.ts";
+import { type RunningDatabase, reachDatabase } from "./database.ts";
+import { print, withProgress } from "./output.ts";
+import { announceFirstAdministrator } from "./setup.ts";
+
+const GRACE = 10_000;
+
+/** Everything in one process: what `npm start` runs. */
+export async function serve() {
+  const config = readConfig();
+  const log = openLog(config);
+  await ensureSealingKey(config.dataDir);
+  const database = await reachDatabase(config);
+  try {
+    await withProgress("Migrating the database", () => migrate(database.url, { log }));
+    await listen(config, database, log, true);
+  } catch (error) {
+    await database.stop();
+    throw error;
+  }
+}
+
+/** One web process of several; the database is there and up to date. */
+export async function web() {
+  const config = readConfig();
+  if (config.databaseUrl === undefined) throw new Error("a web process needs FAIRLEAD_DATABASE_URL; 'fairlead serve' does not");
+  await listen(config, { url: config.databaseUrl, trial: false, stop: async () => {} }, openLog(config), false);
+}
+
+async function listen(config: Config, database: RunningDatabase, log: Logger, first: boolean) {
+  // No value from outside may ever add to what all objects share.
+  Object.freeze(Object.prototype);
+  const services = openServices(config, database.url, log);
+  const sharing = config.rateLimits ? shareLimits(services.db, services.limiter, log) : undefined;
+  const app = buildApp(services, resources);
+  await app.listen({ host: config.host, port: config.port });
+  const { port } = app.server.address() as AddressInfo;
+  const address = config.externalUrl ?? `http://${config.host}:${port}`;
+
+  const stop = once(async (signal: string) => {
+    log.info({ signal }, "stopping");
+    services.lifecycle.stopping = true;
+    sharing?.stop();
+    const deadline = setTimeout(() => app.server.closeAllConnections(), GRACE).unref();
+    await app.close();
+    clearTimeout(deadline);
+    await services.close();
+    await database.stop();
+    log.flush();
+  });
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void stop(signal));
+  process.on("uncaughtException", (error) => {
+    log.fatal({ err: error }, "a bug; the process stops");
+    process.exitCode = 1;
+    void stop("uncaughtException");
+  });
+
+  if (first) await announceFirstAdministrator(services, address, database.trial);
+  print(`Fairlead is at ${address}`);
+  log.info({ address, trial_database: database.trial }, "listening");
+}
+
+function once(work: (reason: string) => Promise<void>): (reason: string) => Promise<void> {
+  let running: Promise<void> | undefined;
+  return (reason) => (running ??= work(reason));
+}

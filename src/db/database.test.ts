@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "kysely";
+import { pino } from "pino";
+import { freshDatabase } from "#test/support/postgres.ts";
+import { openDatabase, type Databases } from "./database.ts";
+import { statementNames } from "./statements.ts";
+
+const log = pino({ level: "silent" });
+
+describe("the pool", () => {
+  let url: string;
+  let db: Databases;
+  before(async () => {
+    url = await freshDatabase();
+    db = openDatabase({ url, log, poolSize: 1 });
+  });
+  after(() => db.close());
+
+  /** The texts that the one connection holds prepared, but for this question itself. */
+  async function prepared(): Promise<string[]> {
+    const { rows } = await sql<{ statement: string }>`select statement from pg_prepared_statements`.execute(db.read);
+    return rows.map(({ statement }) => statement).filter((text) => !text.includes("pg_prepared_statements"));
+  }
+
+  it("prepares each statement once, whatever its values", async () => {
+    for (let id = 1; id <= 20; id++) {
+      await db.read.selectFrom("users").select("name").where("id", "=", id).execute();
+      await db.transaction((tx) =>
+        tx
+          .updateTable("users")
+          .set({ name: `n${id}` })
+          .where("id", "=", id)
+          .execute(),
+      );
+      await db.read.selectFrom("settings").select("id").limit(sql.lit(1)).execute();
+    }
+    const texts = await prepared();
+    assert.equal(texts.length, 3, texts.join("\n"));
+    assert.ok(db.statementCount() >= texts.length && db.statementCount() <= 4);
+  });
+
+  it("stops naming when texts carry values", () => {
+    const warnings: unknown[] = [];
+    const names = statementNames({ info() {}, warn: (details: unknown) => void warnings.push(details) });
+    const given = Array.from({ length: 1_100 }, (_, n) => names.of(`select ${n}`));
+    assert.equal(new Set(given).size, 1_001);
+    assert.equal(given.at(-1), undefined);
+    assert.equal(names.count(), 1_000);
+    assert.equal(warnings.length, 1);
+  });
+
+  it("starts every session with its settings, whatever the address says", async () => {
+    const own = openDatabase({ url: `${url}&options=-c%20work_mem%3D5MB%20-c%20TimeZone%3DAsia/Tokyo`, log });
+    const settings =
+      "statement_timeout,lock_timeout,idle_in_transaction_session_timeout,TimeZone,jit,work_mem,application_name";
+    const ask = `select ${settings
+      .split(",")
+      .map((name) => `current_setting('${name}') as "${name}"`)
+      .join(", ")}`;
+    const expected = {
+      statement_timeout: "5s",
+      lock_timeout: "1500ms",
+      idle_in_transaction_session_timeout: "10s",
+      TimeZone: "UTC",
+      jit: "off",
+      work_mem: "5MB",
+      application_name: "fairlead",
+    };
+    assert.deepEqual((await sql.raw(ask).execute(own.read)).rows, [expected]);
+    assert.deepEqual(await own.point.query(ask, []), [expected]);
+    await own.close();
+  });
+
+  it("runs a transaction again after a deadlock", async () => {
+    const pair = openDatabase({ url, log, poolSize: 2 });
+    await sql`create table locked (id bigint primary key, count integer not null)`.execute(pair.write);
+    await sql`insert into locked values (1, 0), (2, 0)`.execute(pair.write);
+    let runs = 0;
+    const addTo = (...ids: number[]) =>
+      pair.transaction(async (tx) => {
+        runs++;
+        for (const id of ids) {
+          await sql`update locked set count = count + 1 where id = ${id}`.execute(tx);
+          await sleep(50);
+        }
+      });
+    await Promise.all([addTo(1, 2), addTo(2, 1)]);
+    const { rows } = await sql`select count from locked`.execute(pair.read);
+    assert.deepEqual(rows, [{ count: 2 }, { count: 2 }]);
+    assert.equal(runs, 3);
+    await pair.close();
+  });
+
+  it("keeps nothing of a transaction that failed, and does not run it again", async () => {
+    let runs = 0;
+    const failing = db.transaction(async (tx) => {
+      runs++;
+      await tx.insertInto("namespaces").values({ path: "kept", name: "kept" }).execute();
+      throw new RangeError("no");
+    });
+    await assert.rejects(failing, RangeError);
+    assert.equal(runs, 1);
+    assert.deepEqual(await db.read.selectFrom("namespaces").select("id").where("path", "=", "kept").execute(), []);
+  });
+
+  it("goes on after a migration changed the columns of a prepared statement", async () => {
+    await sql`create table growing (id bigint)`.execute(db.write);
+    await sql`insert into growing values (1)`.execute(db.write);
+    const all = () => sql`select * from growing`.execute(db.read);
+    const one = () => db.point.query("select * from growing", []);
+    const inside = () => db.transaction((tx) => sql`select * from growing where id > ${0}`.execute(tx));
+    for (const ask of [all, one, one, inside]) await ask();
+    await sql`alter table growing add column name text default 'x'`.execute(db.write);
+    assert.deepEqual((await all()).rows, [{ id: 1, name: "x" }]);
+    assert.deepEqual((await inside()).rows, [{ id: 1, name: "x" }]);
+    assert.deepEqual(await one(), [{ id: 1, name: "x" }]);
+    assert.deepEqual(await one(), [{ id: 1, name: "x" }]);
+  });
+
+  it("leaves no connection behind when it is closed", async () => {
+    const closing = openDatabase({ url: `${url}&application_name=closing`, log });
+    await Promise.all([1, 2, 3].map(() => sql`select pg_sleep(0.01)`.execute(closing.read)));
+    await closing.point.query("select 1", []);
+    await closing.close();
+    const { rows } = await sql`select from pg_stat_activity where application_name = 'closing'`.execute(db.read);
+    assert.equal(rows.length, 0);
+  });
+});

@@ -1,0 +1,59 @@
+import { DatabaseError } from "pg";
+import { badFields, conflict, missing, Refusal, unavailable } from "#lib/refusal.ts";
+
+/** What a caller is told when a constraint of this name refuses a row; one that is not here refuses only our bugs. */
+const byConstraint: Readonly<Record<string, () => Refusal>> = {
+  namespaces_path_taken: () => conflict("Username has already been taken"),
+  users_username_taken: () => conflict("Username has already been taken"),
+  users_email_taken: () => conflict("Email has already been taken"),
+  users_public_email_taken: () => badFields({ public_email: ["has already been taken"] }),
+  emails_email_taken: () => conflict("Email has already been taken"),
+  identities_extern_uid_taken: () => badFields({ "identities.extern_uid": ["has already been taken"] }),
+  identities_one_a_provider: () => badFields({ "identities.provider": ["has already been taken"] }),
+  // The user was there a moment ago and was deleted by someone else.
+  emails_user_id_fkey: () => missing("User"),
+  identities_user_id_fkey: () => missing("User"),
+  personal_access_tokens_user_id_fkey: () => missing("User"),
+  user_custom_attributes_user_id_fkey: () => missing("User"),
+};
+
+const CONSTRAINT_CODES = new Set(["23503", "23505", "23514", "23P01"]);
+const SOCKET_CODES = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT"]);
+/** What the driver says without a code when it has no connection to give or loses one. */
+const NO_CONNECTION =
+  /^(?:timeout exceeded when trying to connect|timeout expired|Connection terminated|Client (?:has encountered a connection error|was closed)|Cannot use a pool after calling end)/;
+
+/** What the caller is told of an error of the database; undefined for a bug. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) return error;
+  if (lostConnection(error)) return unavailable();
+  if (!(error instanceof DatabaseError) || error.code === undefined) return undefined;
+  if (CONSTRAINT_CODES.has(error.code)) return byConstraint[error.constraint ?? ""]?.();
+  switch (error.code) {
+    case "55P03": // lock_timeout
+      return conflict("409 Conflict: Resource lock");
+    case "57014": // statement_timeout
+    case "25006": // a server that became a replica
+      return unavailable();
+    default:
+      return worthRetrying(error) || isStalePlan(error) ? unavailable() : undefined;
+  }
+}
+
+/** Whether there is no connection: none was to be had, or it broke while the statement ran. */
+export function lostConnection(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = "code" in error ? error.code : undefined;
+  // Connection exceptions, too few resources, shutdown and crash, and what ended a connection that idled too long.
+  if (error instanceof DatabaseError) return /^(?:08|53|57P|25P03)/.test(error.code ?? "");
+  return typeof code === "string" ? SOCKET_CODES.has(code) : NO_CONNECTION.test(error.message);
+}
+
+/** Whether the same transaction may well succeed when it is run again: a deadlock or a clash of serializable ones. */
+export const worthRetrying = (error: unknown): boolean =>
+  error instanceof DatabaseError && (error.code === "40P01" || error.code === "40001");
+
+/** Whether a migration changed the columns of a statement that this connection prepared before it. */
+export const isStalePlan = (error: unknown): boolean =>
+  error instanceof DatabaseError &&
+  ((error.code === "0A000" && error.routine === "RevalidateCachedQuery") || error.code === "26000");

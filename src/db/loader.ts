@@ -1,0 +1,95 @@
+import type { PointReads } from "./point.ts";
+
+/** How keys travel to PostgreSQL: as one array parameter. */
+export interface KeyType<Key> {
+  /** Whether PostgreSQL would take the key: one that it refuses must not fail the others of its batch. */
+  possible(key: Key): boolean;
+  encode(keys: Key[]): unknown;
+}
+
+/** For `id = any($1::bigint[])`. */
+export const bigints: KeyType<number> = {
+  possible: Number.isSafeInteger,
+  encode: (keys) => `{${keys.join(",")}}`,
+};
+
+/** For `lower(path) = any($1::text[])`. */
+export const texts: KeyType<string> = {
+  possible: (key) => !key.includes("\0"),
+  encode: (keys) => keys,
+};
+
+/** For `digest = any($1::bytea[])`, keys in lower-case hex; joining the text beats the driver's arrays of buffers. */
+export const digests: KeyType<string> = {
+  possible: (key) => /^(?:[0-9a-f]{2})+$/.test(key),
+  encode: (keys) => `{"\\\\x${keys.join('","\\\\x')}"}`,
+};
+
+/** A statement that finds at most one row for each key of its one parameter. */
+export interface Lookup<Key extends string | number, Row> {
+  readonly text: string;
+  readonly keys: KeyType<Key>;
+  /** The key that a row was found by, spelled as the caller spells it. */
+  key(row: Row): Key;
+}
+
+const MOST_IN_FLIGHT = 2;
+const LARGEST_BATCH = 500;
+
+/** Joins what is asked for in one turn of the event loop, and while two batches are under way, into one statement. */
+export function loader<Key extends string | number, Row>(
+  point: Pick<PointReads, "query">,
+  { text, keys, key: keyOf }: Lookup<Key, Row>,
+): (key: Key) => Promise<Row | undefined> {
+  type Batch = Map<Key, PromiseWithResolvers<Row | undefined>>;
+  let waiting: Batch = new Map();
+  let inFlight = 0;
+  let scheduled = false;
+
+  function schedule() {
+    if (scheduled || inFlight === MOST_IN_FLIGHT || waiting.size === 0) return;
+    scheduled = true;
+    setImmediate(send);
+  }
+
+  function send() {
+    scheduled = false;
+    const batch = take();
+    inFlight++;
+    void read(batch).finally(() => {
+      inFlight--;
+      // These have waited for a place already, so they do not wait for another turn.
+      if (waiting.size > 0 && !scheduled) send();
+    });
+    schedule();
+  }
+
+  function take(): Batch {
+    const all = waiting;
+    waiting = new Map();
+    if (all.size <= LARGEST_BATCH) return all;
+    const entries = [...all];
+    waiting = new Map(entries.slice(LARGEST_BATCH));
+    return new Map(entries.slice(0, LARGEST_BATCH));
+  }
+
+  async function read(batch: Batch) {
+    try {
+      const rows = await point.query<Row>(text, [keys.encode([...batch.keys()])]);
+      for (const row of rows) batch.get(keyOf(row))?.resolve(row);
+      for (const caller of batch.values()) caller.resolve(undefined);
+    } catch (error) {
+      for (const caller of batch.values()) caller.reject(error);
+    }
+  }
+
+  return function load(key) {
+    const joined = waiting.get(key);
+    if (joined) return joined.promise;
+    if (!keys.possible(key)) return Promise.resolve(undefined);
+    const caller = Promise.withResolvers<Row | undefined>();
+    waiting.set(key, caller);
+    schedule();
+    return caller.promise;
+  };
+}

@@ -1,0 +1,93 @@
+/** Anything that runs SQL: a connection or a pool of the driver. */
+interface Queries {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+}
+
+interface PartitionedTable {
+  readonly table: string;
+  readonly by: "month" | "day";
+  /** How many periods beyond the current one are made. */
+  readonly ahead: number;
+  /** With fewer than this left, readiness warns. */
+  readonly least: number;
+}
+
+const TABLES: readonly PartitionedTable[] = [{ table: "audit_events", by: "month", ahead: 3, least: 1 }];
+
+export interface PartitionsAhead {
+  readonly table: string;
+  readonly by: "month" | "day";
+  /** Periods beyond the current one that have their partition, without a gap; -1 where even the current one has none. */
+  readonly ahead: number;
+  readonly enough: boolean;
+}
+
+interface Period {
+  readonly table: string;
+  readonly partition: string;
+  readonly from: string;
+  readonly to: string;
+  readonly exists: boolean;
+}
+
+/** An arbitrary number that only this takes as an advisory lock. */
+const LOCK = 7_219_352_001;
+
+/** Makes the partitions of the current and the coming periods; safe to run at any time, by many at once. */
+export async function keepPartitions(client: Queries, tables = TABLES): Promise<string[]> {
+  if ((await missingPeriods(client, tables)).length === 0) return [];
+  const made: string[] = [];
+  await client.query("begin");
+  try {
+    await client.query(`select pg_advisory_xact_lock(${LOCK})`);
+    for (const { table, partition, from, to } of await missingPeriods(client, tables)) {
+      // Attaching lets reads and writes of the table go on, which `create table … partition of` would not.
+      await client.query(`create table ${partition} (like ${table} including defaults including constraints)`);
+      await client.query(`alter table ${table} attach partition ${partition} for values from ('${from}') to ('${to}')`);
+      made.push(partition);
+    }
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback").catch(() => {});
+    throw error;
+  }
+  return made;
+}
+
+/** How far ahead each partitioned table can take rows. */
+export async function partitionsAhead(client: Queries, tables = TABLES): Promise<PartitionsAhead[]> {
+  const periods = await periodsOf(client, tables);
+  return tables.map(({ table, by, least }) => {
+    const ours = periods.filter((period) => period.table === table);
+    const gap = ours.findIndex((period) => !period.exists);
+    const ahead = (gap === -1 ? ours.length : gap) - 1;
+    return { table, by, ahead, enough: ahead >= least };
+  });
+}
+
+type Tables = readonly PartitionedTable[];
+
+const missingPeriods = async (client: Queries, tables: Tables) =>
+  (await periodsOf(client, tables)).filter((period) => !period.exists);
+
+/** The current and the coming periods of each table that is there, by PostgreSQL's clock and in order. */
+async function periodsOf(client: Queries, tables: Tables): Promise<Period[]> {
+  const { rows } = await client.query(
+    `select t.name as "table", t.name || to_char(start, t.suffix) as partition,
+       to_char(start, 'YYYY-MM-DD 00:00:00+00') as "from",
+       to_char(start + t.period, 'YYYY-MM-DD 00:00:00+00') as "to",
+       exists (
+         select from pg_inherits join pg_class on pg_class.oid = inhrelid
+         where inhparent = to_regclass(t.name) and relname = t.name || to_char(start, t.suffix)
+       ) as "exists"
+     from (
+       select name, ahead, ('1 ' || by)::interval as period, date_trunc(by, now() at time zone 'UTC') as today,
+         case by when 'month' then '_YYYY_MM' else '_YYYY_MM_DD' end as suffix
+       from unnest($1::text[], $2::text[], $3::integer[]) as listed (name, by, ahead)
+     ) t, generate_series(t.today, t.today + t.ahead * t.period, t.period) as start
+     where to_regclass(t.name) is not null
+     order by t.name, start`,
+    [tables.map((t) => t.table), tables.map((t) => t.by), tables.map((t) => t.ahead)],
+  );
+  return rows as Period[];
+}

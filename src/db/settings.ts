@@ -1,0 +1,27 @@
+import type { Selectable } from "kysely";
+import type { Databases } from "./database.ts";
+import type { Database } from "./types.ts";
+
+export type InstanceSettings = Selectable<Database["settings"]>;
+
+/** The settings of the instance, at most a second old. */
+export interface Settings {
+  current(): Promise<InstanceSettings>;
+}
+
+const FRESH = 1000;
+
+export function cachedSettings(db: Databases, now: () => number = Date.now): Settings {
+  let read: Promise<InstanceSettings> | undefined;
+  let readAt = 0;
+  return {
+    current() {
+      if (read && now() - readAt < FRESH) return read;
+      readAt = now();
+      const fresh = db.read.selectFrom("settings").selectAll().executeTakeFirstOrThrow();
+      // A failed read is not kept.
+      fresh.catch(() => (read = undefined));
+      return (read = fresh);
+    },
+  };
+}

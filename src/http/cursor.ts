@@ -1,0 +1,43 @@
+import { badParameter } from "#lib/refusal.ts";
+
+/** A position in an ordered list: the ordering column's value of the last row seen, and its id. */
+export interface Cursor {
+  readonly value: string | number;
+  readonly id: number;
+}
+
+export const encodeCursor = (orderBy: string, sort: string, value: string | number, id: number): string =>
+  Buffer.from(JSON.stringify([orderBy, sort, value, id])).toString("base64url");
+
+/** Reads a cursor that came back; it must be ours, and of the same order. */
+export function decodeCursor(text: string, orderBy: string, sort: string): Cursor {
+  const parts = parse(text);
+  if (!Array.isArray(parts) || parts.length !== 4) throw badCursor();
+  const [wasOrderedBy, wasSorted, value, id]: unknown[] = parts;
+  if (wasOrderedBy !== orderBy || wasSorted !== sort) throw badCursor();
+  if (!Number.isSafeInteger(id) || !fits(orderBy, value)) throw badCursor();
+  return { value: value as string | number, id: id as number };
+}
+
+const badCursor = () => badParameter("cursor is invalid");
+
+function parse(text: string): unknown {
+  if (text.length > 8192) throw badCursor();
+  try {
+    return JSON.parse(Buffer.from(text, "base64url").toString());
+  } catch {
+    throw badCursor();
+  }
+}
+
+// A value that the ordering column cannot hold would be an error of the database.
+function fits(orderBy: string, value: unknown): boolean {
+  if (orderBy === "id") return Number.isSafeInteger(value);
+  if (typeof value !== "string" || value.includes("\0") || !value.isWellFormed()) return false;
+  return !orderBy.endsWith("_at") || isTime(value);
+}
+
+const isTime = (text: string) => {
+  const time = new Date(text);
+  return !Number.isNaN(time.getTime()) && time.toISOString() === text && time.getUTCFullYear() > 0;
+};

@@ -1,0 +1,56 @@
+import { refusalOf } from "#db/errors.ts";
+import { type Details, type Kind, Refusal } from "#lib/refusal.ts";
+
+const STATUS: Record<Kind, number> = {
+  invalid: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  missing: 404,
+  "not allowed": 405,
+  conflict: 409,
+  "too large": 413,
+  "too long": 414,
+  unsupported: 415,
+  unprocessable: 422,
+  "too many": 429,
+  unavailable: 503,
+};
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly body: string;
+  readonly headers: readonly (readonly [string, string])[];
+  /** True where nobody foresaw it: the log gets the stack. */
+  readonly bug: boolean;
+}
+
+/** Makes the wire form of anything thrown; what is no refusal tells the caller nothing of itself. */
+export function errorAnswer(thrown: unknown): ErrorAnswer {
+  const refusal = thrown instanceof Refusal ? thrown : refusalOf(thrown);
+  if (!refusal) {
+    return { status: 500, body: '{"message":"500 Internal Server Error"}', headers: [], bug: true };
+  }
+  return {
+    status: STATUS[refusal.kind],
+    body: JSON.stringify(shapeOf(refusal.message, refusal.details)),
+    headers: headersOf(refusal.details),
+    bug: false,
+  };
+}
+
+function shapeOf(message: string, { fields, error, token }: Details) {
+  if (token) return { error: token.error, error_description: token.description, ...(token.scope && { scope: token.scope }) };
+  if (error !== undefined) return { error };
+  return { message: fields ?? message };
+}
+
+function headersOf({ retryAfter, token }: Details): [string, string][] {
+  const headers: [string, string][] = [];
+  if (retryAfter !== undefined) headers.push(["retry-after", String(retryAfter)]);
+  if (token) headers.push(["www-authenticate", `Bearer realm="Fairlead", error="${token.error}"`]);
+  return headers;
+}
+
+export const noSuchRoute = () => new Refusal("missing", "404 Not Found", { error: "404 Not Found" });
+export const wrongMethod = () => new Refusal("not allowed", "405 Not Allowed", { error: "405 Not Allowed" });
+export const targetTooLong = () => new Refusal("too long", "414 Request-URI Too Large", { error: "414 Request-URI Too Large" });

@@ -1,0 +1,136 @@
+import { hash } from "node:crypto";
+import type { ServerResponse } from "node:http";
+import { pipeline } from "node:stream/promises";
+import { Readable } from "node:stream";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Actor } from "#access/actor.ts";
+import type { Logger } from "pino";
+import { errorAnswer } from "./errors.ts";
+import type { Budget } from "./limits.ts";
+import type { Meter } from "./metrics.ts";
+
+/** What every answer carries, JSON or not. */
+const ALWAYS = [
+  ["x-content-type-options", "nosniff"],
+  ["x-frame-options", "DENY"],
+  ["referrer-policy", "no-referrer"],
+  ["vary", "Origin"],
+].flat();
+
+const LOCKED_DOWN = "default-src 'none'; frame-ancestors 'none'";
+const EXPOSED =
+  "Link, X-Total, X-Total-Pages, X-Per-Page, X-Page, X-Next-Page, X-Prev-Page, X-Request-Id, ETag, Retry-After, " +
+  "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset";
+
+/** One request and its answer: what is known of it so far, written to the wire and to the log once. */
+export interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly id: string;
+  readonly startedAt: number;
+  readonly operation: string;
+  readonly headers: string[];
+  readonly meter: Meter;
+  readonly log: Logger;
+  readonly plainErrors: boolean;
+  actor: Actor | null;
+  budget: Budget | undefined;
+}
+
+export function sendJson(exchange: Exchange, status: number, value: unknown) {
+  const body = JSON.stringify(value);
+  const { request } = exchange;
+  if (status === 200 && (request.method === "GET" || request.method === "HEAD")) {
+    const etag = `W/"${hash("sha256", body, "hex").slice(0, 32)}"`;
+    exchange.headers.push("etag", etag, "cache-control", "max-age=0, private, must-revalidate");
+    if (request.headers["if-none-match"] === etag) return finish(exchange, 304, undefined, undefined);
+  } else {
+    exchange.headers.push("cache-control", "no-store");
+  }
+  return finish(exchange, status, "application/json", body);
+}
+
+export const sendNothing = (exchange: Exchange, status: number) => finish(exchange, status, undefined, undefined);
+
+export const sendPlain = (exchange: Exchange, status: number, contentType: string, body: string | Buffer) =>
+  finish(exchange, status, contentType, body);
+
+/** Streams an answer; once it has begun, a failure can only cut it off. */
+export async function sendStream(exchange: Exchange, status: number, contentType: string, body: Readable) {
+  const { raw } = exchange.reply;
+  writeHead(exchange, status, contentType);
+  try {
+    await pipeline(body, raw);
+  } catch (error) {
+    exchange.log.warn({ request_id: exchange.id, err: error }, "streamed answer broke off");
+  }
+  record(exchange, status);
+}
+
+export function sendError(exchange: Exchange, thrown: unknown) {
+  const { reply, log, id } = exchange;
+  const { status, body, headers, bug } = errorAnswer(thrown);
+  if (bug) log.error({ request_id: id, operation: exchange.operation, err: thrown }, "unexpected failure");
+  if (reply.raw.headersSent) {
+    reply.raw.destroy();
+    return;
+  }
+  exchange.headers.push("cache-control", "no-cache", ...headers.flat());
+  // A refused upload is not read to its end just to keep the connection.
+  if (status === 413) exchange.headers.push("connection", "close");
+  if (exchange.plainErrors) return finish(exchange, status, "text/plain", `${textOf(body)}\n`);
+  finish(exchange, status, "application/json", body);
+}
+
+// git shows the body of an error only when it is plain text.
+const textOf = (body: string) => {
+  const { message, error } = JSON.parse(body) as { message?: unknown; error?: string };
+  return typeof message === "string" ? message : (error ?? "Bad request");
+};
+
+function writeHead({ reply, id, headers, budget, request }: Exchange, status: number, contentType: string | undefined) {
+  const all = [...ALWAYS, "x-request-id", id, ...headers];
+  if (contentType !== undefined) all.push("content-type", contentType);
+  if (!headers.includes("content-security-policy")) all.push("content-security-policy", LOCKED_DOWN);
+  if (budget) {
+    all.push("ratelimit-limit", String(budget.limit), "ratelimit-name", budget.name);
+    all.push("ratelimit-observed", String(budget.observed));
+    all.push("ratelimit-remaining", String(Math.max(budget.limit - budget.observed, 0)));
+    all.push("ratelimit-reset", String(budget.reset));
+  }
+  if (request.headers.origin !== undefined) {
+    all.push("access-control-allow-origin", "*", "access-control-expose-headers", EXPOSED);
+  }
+  reply.raw.writeHead(status, all);
+}
+
+function finish(exchange: Exchange, status: number, contentType: string | undefined, body: string | Buffer | undefined) {
+  const raw: ServerResponse = exchange.reply.raw;
+  if (body !== undefined) exchange.headers.push("content-length", String(Buffer.byteLength(body)));
+  writeHead(exchange, status, contentType);
+  raw.end(body);
+  record(exchange, status);
+}
+
+/** One line a request, of named fields only: no header, no body and no query can slip in. */
+function record({ request, id, startedAt, operation, meter, log, actor }: Exchange, status: number) {
+  const took = performance.now() - startedAt;
+  meter.count(status, took);
+  log.info({
+    request_id: id,
+    method: request.method,
+    path: loggedPath(request.originalUrl),
+    operation,
+    status,
+    ms: Math.round(took * 10) / 10,
+    ip: request.ip,
+    ...(actor && { user_id: actor.user.id, token_id: actor.token.id }),
+    ...(actor?.sudoer && { sudoer_id: actor.sudoer.id }),
+  });
+}
+
+function loggedPath(target: string): string {
+  const mark = target.indexOf("?");
+  const path = (mark === -1 ? target : target.slice(0, mark)).slice(0, 1024);
+  return path.includes("flpat-") ? path.replaceAll(/flpat-[^/]+/g, "[token]") : path;
+}

@@ -1,0 +1,75 @@
+import type { Config } from "#config.ts";
+import { Refusal, unavailable } from "#lib/refusal.ts";
+
+/** Which budget an endpoint draws on; a sender that takes 429 as final is told 503 instead. */
+export type LimitClass = "api" | "ingestion" | "none";
+
+const MINUTE = 60_000;
+// An attacker with many addresses must not fill the memory: past this the minute's counts start anew.
+const MOST_CALLERS = 200_000;
+
+export interface Budget {
+  readonly name: string;
+  readonly limit: number;
+  readonly observed: number;
+  /** When the minute ends, in seconds since 1970. */
+  readonly reset: number;
+}
+
+/** Counts requests of each caller in fixed minutes. */
+export interface Limiter {
+  take(caller: string, name: string, limit: number): Budget;
+  /** What this process counted since the last call, for the sum over all processes. */
+  drain(): { minute: number; counts: ReadonlyMap<string, number> };
+  /** What other processes counted in this minute. */
+  setOthers(minute: number, counts: ReadonlyMap<string, number>): void;
+}
+
+export function makeLimiter(now: () => number): Limiter {
+  let minute = 0;
+  let counts = new Map<string, number>();
+  let others: ReadonlyMap<string, number> = new Map();
+  let changed = new Set<string>();
+
+  const turn = (at: number) => {
+    const current = Math.floor(at / MINUTE);
+    if (current === minute && counts.size <= MOST_CALLERS) return;
+    minute = current;
+    counts = new Map();
+    others = new Map();
+    changed = new Set();
+  };
+
+  return {
+    take(caller, name, limit) {
+      turn(now());
+      const own = (counts.get(caller) ?? 0) + 1;
+      counts.set(caller, own);
+      changed.add(caller);
+      return { name, limit, observed: own + (others.get(caller) ?? 0), reset: (minute + 1) * 60 };
+    },
+    drain() {
+      turn(now());
+      const drained = new Map<string, number>();
+      for (const caller of changed) drained.set(caller, counts.get(caller) ?? 0);
+      changed = new Set();
+      return { minute, counts: drained };
+    },
+    setOthers(of, found) {
+      if (of === minute) others = found;
+    },
+  };
+}
+
+/** The budget of a caller: a user's own, or the one of an address that is not signed in. */
+export const takeBudget = (limiter: Limiter, config: Config, userId: number | undefined, address: string): Budget =>
+  userId === undefined
+    ? limiter.take(`a${address}`, "throttle_unauthenticated_api", config.rateLimitAddress)
+    : limiter.take(`u${userId}`, "throttle_authenticated_api", config.rateLimitUser);
+
+export function refuseOverBudget(budget: Budget, limit: LimitClass, now: number) {
+  if (budget.observed <= budget.limit) return;
+  const wait = Math.max(budget.reset - Math.floor(now / 1000), 1);
+  if (limit === "ingestion") throw unavailable(wait);
+  throw new Refusal("too many", "429 Too Many Requests", { retryAfter: wait });
+}

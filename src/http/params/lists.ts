@@ -1,0 +1,68 @@
+import { MAX_ITEMS } from "./brackets.ts";
+import { emptySet, isHash } from "./raw.ts";
+import { EMPTY, INVALID, type Keywords, note, type Reader, TOO_LONG } from "./scalars.ts";
+
+const MAX_KEYS = 100;
+const MAX_KEY_LENGTH = 255;
+/** What a list of a JSON body may hold when its schema says nothing. */
+const MAX_LIST = 1_000;
+
+interface Items {
+  readonly read: Reader;
+  /** Whether an empty text stands for nothing, as in `ids[]=`. */
+  readonly emptyIsNull: boolean;
+  /** Whether a problem is told with the item's place, as in `links[0][url] is missing`. */
+  readonly nested: boolean;
+}
+
+export function arrayReader(items: Items, { minItems = 0, maxItems = MAX_LIST, commaList = false }: Keywords): Reader {
+  return (value, name, problems) => {
+    const list = listOf(value, commaList);
+    if (!list) return note(problems, name, INVALID);
+    const given = items.emptyIsNull ? list.filter((item) => item !== "") : list;
+    if (given.length > maxItems) return note(problems, name, TOO_LONG);
+    if (given.length < minItems) return note(problems, name, EMPTY);
+    const before = problems.length;
+    const read: unknown[] = [];
+    for (const [index, item] of given.entries()) {
+      const place = items.nested ? `${name}[${index}]` : name;
+      read.push(item === null ? note(problems, place, INVALID) : items.read(item, place, problems));
+      // One bad item is told; a thousand would make the answer larger than the request.
+      if (problems.length > before) return undefined;
+    }
+    return read;
+  };
+}
+
+const INDEX = /^(?:0|[1-9]\d{0,5})$/;
+
+/** A JSON list, `a[]=1`, the indexed form `a[0]=1` (whose keys an object keeps in ascending order), or a comma list. */
+function listOf(value: unknown, commaList: boolean): readonly unknown[] | undefined {
+  if (Array.isArray(value)) return value;
+  if (value === "") return [];
+  if (typeof value === "string" && commaList) {
+    return value
+      .split(",")
+      .map((item) => item.trim())
+      .filter((item) => item !== "");
+  }
+  if (!isHash(value)) return undefined;
+  const keys = Object.keys(value);
+  return keys.length <= MAX_ITEMS && keys.every((key) => INDEX.test(key)) ? Object.values(value) : undefined;
+}
+
+/** A hash with names of the caller's choice, such as `custom_attributes[k]=v`; it has no prototype to collide with. */
+export const recordReader =
+  (read: Reader): Reader =>
+  (value, name, problems) => {
+    if (!isHash(value)) return note(problems, name, INVALID);
+    const entries = Object.entries(value);
+    if (entries.length > MAX_KEYS) return note(problems, name, TOO_LONG);
+    const hash = emptySet();
+    for (const [key, item] of entries) {
+      if (key.length > MAX_KEY_LENGTH) return note(problems, name, INVALID);
+      const place = `${name}[${key}]`;
+      hash[key] = item === null ? note(problems, place, INVALID) : read(item, place, problems);
+    }
+    return hash;
+  };

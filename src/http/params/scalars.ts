@@ -1,0 +1,125 @@
+import type { TLiteralValue } from "typebox";
+import { missing } from "#lib/refusal.ts";
+import { readDay, readTime } from "./dates.ts";
+import { UploadedFile } from "./raw.ts";
+
+/** Turns one value into its type, or notes what is wrong with it; it never sees null or undefined. */
+export type Reader = (value: unknown, name: string, problems: string[]) => unknown;
+
+/** The keywords of a schema that say what a value may be; TypeBox keeps them out of its types. */
+export interface Keywords {
+  readonly default?: unknown;
+  readonly format?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  /** Values with a message of their own, as `per_page=0` has. */
+  readonly not?: { readonly enum: readonly number[] };
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  /** A list that may also come as `a,b`. */
+  readonly commaList?: boolean;
+}
+
+export const INVALID = "is invalid";
+export const TOO_LONG = "is too long";
+export const EMPTY = "is empty";
+const NOT_LISTED = "does not have a valid value";
+const NOT_ALLOWED = "has a value not allowed";
+
+/** What a text may hold when its schema says nothing: as much as a whole body. */
+const MAX_LENGTH = 1_048_576;
+
+export const note = (problems: string[], name: string, problem: string) => void problems.push(`${name} ${problem}`);
+
+export function stringReader({ format, minLength = 0, maxLength = MAX_LENGTH }: Keywords): Reader {
+  if (format === "date") return formatReader(readDay);
+  if (format === "date-time") return formatReader(readTime);
+  return (value, name, problems) => {
+    const text = textOf(value);
+    if (text === undefined) return note(problems, name, INVALID);
+    if (minLength > 0 && text.trim() === "") return note(problems, name, EMPTY);
+    if (text.length < minLength) return note(problems, name, "is too short");
+    if (text.length > maxLength && isLongerThan(maxLength, text)) return note(problems, name, TOO_LONG);
+    return text;
+  };
+}
+
+/** Clients that know no types send `"7"` for 7, and 7 for `"7"`; an integer past 2^53 has lost its digits already. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  if (typeof value === "boolean") return String(value);
+  if (typeof value !== "number" || (Number.isInteger(value) && !Number.isSafeInteger(value))) return undefined;
+  return String(value);
+}
+
+/** Lengths are in characters, of which some take two places in a string. */
+const isLongerThan = (limit: number, text: string) => text.length > limit * 2 || [...text].length > limit;
+
+const formatReader =
+  (read: (text: string) => string | undefined): Reader =>
+  (value, name, problems) =>
+    (typeof value === "string" ? read(value) : undefined) ?? note(problems, name, INVALID);
+
+const INTEGER = /^-?\d+$/;
+const DECIMAL = /^-?\d+(?:\.\d+)?$/;
+
+function numberOf(value: unknown, pattern: RegExp): number {
+  if (typeof value === "number") return value;
+  // Adding zero makes -0 an ordinary 0.
+  return typeof value === "string" && pattern.test(value) ? Number(value) + 0 : NaN;
+}
+
+function rangeProblem(value: number, { minimum = -Infinity, maximum = Infinity, not }: Keywords) {
+  if (not?.enum.includes(value)) return NOT_ALLOWED;
+  return value < minimum || value > maximum ? NOT_LISTED : undefined;
+}
+
+export const integerReader =
+  (schema: Keywords): Reader =>
+  (value, name, problems) => {
+    const number = numberOf(value, INTEGER);
+    const problem = Number.isSafeInteger(number) ? rangeProblem(number, schema) : INVALID;
+    return problem ? note(problems, name, problem) : number;
+  };
+
+/** In a path, a number that no row can have names nothing: 404. What is no number at all stays 400. */
+export const pathNumberReader =
+  (read: Reader): Reader =>
+  (value, name, problems) => {
+    const before = problems.length;
+    const number = read(value, name, problems);
+    if (problems.length > before && typeof value === "string" && INTEGER.test(value)) throw missing();
+    return number;
+  };
+
+export const numberReader =
+  (schema: Keywords): Reader =>
+  (value, name, problems) => {
+    const number = numberOf(value, DECIMAL);
+    const problem = Number.isFinite(number) ? rangeProblem(number, schema) : INVALID;
+    return problem ? note(problems, name, problem) : number;
+  };
+
+const BOOLEANS = new Map([
+  ...["true", "t", "yes", "on", "1"].map((word) => [word, true] as const),
+  ...["false", "f", "no", "off", "0"].map((word) => [word, false] as const),
+]);
+
+export const readBoolean: Reader = (value, name, problems) => {
+  if (typeof value === "boolean") return value;
+  const word = typeof value === "string" || typeof value === "number" ? String(value).toLowerCase() : "";
+  return BOOLEANS.get(word) ?? note(problems, name, INVALID);
+};
+
+export function enumReader(values: readonly TLiteralValue[]): Reader {
+  const byText = new Map(values.map((value) => [String(value), value]));
+  return (value, name, problems) =>
+    typeof value === "object"
+      ? note(problems, name, INVALID)
+      : (byText.get(String(value)) ?? note(problems, name, NOT_LISTED));
+}
+
+export const readFile: Reader = (value, name, problems) =>
+  value instanceof UploadedFile ? value : note(problems, name, INVALID);

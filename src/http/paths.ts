@@ -1,0 +1,43 @@
+/** Addresses as clients write them, made into what the router knows. */
+
+/** Makes one address that begins with a namespace, such as `/*project.git/info/refs`, into a route and its rewrite. */
+export interface NamespaceAddress {
+  readonly route: string;
+  readonly matches: RegExp;
+}
+
+/** The router's form of a path: a leading `*name` becomes one parameter with a slash of its own behind it. */
+export const routeOf = (path: string): string => path.replace(/^\/\*(\w+)\/?/, "/:$1/");
+
+export function namespaceAddress(path: string): NamespaceAddress | undefined {
+  const found = /^\/\*\w+(.*)$/.exec(path);
+  if (!found) return undefined;
+  const rest = (found[1] ?? "").replaceAll(/[.$^+()[\]{}|?\\]/g, String.raw`\$&`).replaceAll(/:\w+/g, "[^/]+");
+  return { route: routeOf(path), matches: new RegExp(`^/([^/].*?)${rest.startsWith("/") ? "/" : ""}(${rest.replace(/^\//, "")})$`) };
+}
+
+/** Collapses double slashes, drops a trailing slash and a `.json` ending, and encodes a leading namespace. */
+export function rewriteTarget(target: string, addresses: readonly NamespaceAddress[]): string {
+  const mark = target.indexOf("?");
+  const path = mark === -1 ? target : target.slice(0, mark);
+  const query = mark === -1 || mark === target.length - 1 ? "" : target.slice(mark);
+  let plain = path.includes("//") ? path.replaceAll(/\/{2,}/g, "/") : path;
+  if (plain.length > 1 && plain.endsWith("/")) plain = plain.slice(0, -1);
+  if (plain.startsWith("/api/")) return (plain.endsWith(".json") ? plain.slice(0, -5) : plain) + query;
+  if (!plain.startsWith("/-/")) {
+    for (const { matches } of addresses) {
+      const found = matches.exec(plain);
+      if (found) return `/${encodeURIComponent(decoded(found[1] ?? ""))}/${found[2] ?? ""}${query}`;
+    }
+  }
+  return plain + query;
+}
+
+// What cannot be decoded stays as it is; the router refuses it.
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

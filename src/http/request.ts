@@ -1,0 +1,82 @@
+import { randomFillSync } from "node:crypto";
+import type { FastifyRequest } from "fastify";
+import type { Credentials } from "#access/authenticate.ts";
+import type { Config } from "#config.ts";
+import type { RawSet } from "./params/raw.ts";
+
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/** Makes ULIDs: 26 characters, sorted by time, unique without asking anybody. */
+export function requestIds(): (now: number) => string {
+  const random = Buffer.alloc(4096);
+  let used = random.length;
+  return (now) => {
+    if (used + 16 > random.length) {
+      randomFillSync(random);
+      used = 0;
+    }
+    let id = "";
+    for (let time = now, digit = 0; digit < 10; digit++, time = Math.floor(time / 32)) {
+      id = ALPHABET.charAt(time % 32) + id;
+    }
+    for (let digit = 0; digit < 16; digit++) id += ALPHABET.charAt((random[used++] ?? 0) & 31);
+    return id;
+  };
+}
+
+/** Every token that the request shows and whom it wants to act for; nothing of it is believed yet. */
+export function credentialsOf(request: FastifyRequest, params: RawSet): Credentials {
+  const { headers } = request;
+  const tokens: string[] = [];
+  const header = headers["private-token"];
+  if (header) tokens.push(String(header));
+  const bearer = headers.authorization;
+  if (bearer && /^bearer /i.test(bearer)) tokens.push(bearer.slice(7).trim());
+  const parameter = params["private_token"];
+  if (parameter !== undefined && parameter !== "" && parameter !== null) tokens.push(String(parameter));
+  return { tokens, sudo: params["sudo"] ?? headers["sudo"] };
+}
+
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
+
+/** Makes links start with the caller's own scheme and host where that host is ours to name, else with the configured one. */
+export function siteNamer(config: Config): (request: FastifyRequest) => string {
+  const external = config.externalUrl === undefined ? undefined : new URL(config.externalUrl);
+  const allowed = new Set([...config.allowedHosts.map((host) => host.toLowerCase()), ...(external ? [external.host] : [])]);
+  const fallback = external?.origin ?? `http://${config.host}:${config.port}`;
+  return (request) => {
+    const host = request.host.toLowerCase();
+    const known =
+      LOOPBACK.test(host) || allowed.has(host) || allowed.has(host.replace(/:\d+$/, "")) || (allowed.has("*") && /^[\w.:[\]-]+$/.test(host));
+    return known ? `${request.protocol}://${host}` : fallback;
+  };
+}
+
+/** The link back to a list at another place: the same parameters but for the changed ones, and no secret. */
+export function linkTo(
+  site: string,
+  path: string,
+  params: RawSet,
+  changes: Readonly<Record<string, string | number | undefined>>,
+): string {
+  const pairs: string[] = [];
+  for (const [name, value] of Object.entries(params)) {
+    if (!(name in changes) && !SECRETS.has(name)) addPairs(pairs, encodeURIComponent(name), value);
+  }
+  for (const [name, value] of Object.entries(changes)) {
+    if (value !== undefined) pairs.push(`${name}=${encodeURIComponent(value)}`);
+  }
+  return `${site}${path}?${pairs.join("&")}`;
+}
+
+const SECRETS = new Set(["private_token", "access_token", "job_token", "token", "password"]);
+
+function addPairs(pairs: string[], name: string, value: unknown) {
+  if (Array.isArray(value)) {
+    for (const item of value) addPairs(pairs, `${name}%5B%5D`, item);
+  } else if (typeof value === "object" && value !== null) {
+    for (const [key, item] of Object.entries(value)) addPairs(pairs, `${name}%5B${encodeURIComponent(key)}%5D`, item);
+  } else {
+    pairs.push(`${name}=${value === null ? "" : encodeURIComponent(String(value))}`);
+  }
+}

@@ -1,0 +1,202 @@
+import { Readable } from "node:stream";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { TObject, TSchema } from "typebox";
+import { requireActor } from "#access/access.ts";
+import { authenticate } from "#access/authenticate.ts";
+import { forbidden, Refusal } from "#lib/refusal.ts";
+import type { Services } from "#services.ts";
+import { writeAudit } from "./audit.ts";
+import { type Encoding, encodingOf, readBody, readSmallBody } from "./body.ts";
+import { type AuditTarget, type Endpoint, pathNames, plainOf, schemaOf, successOf } from "./endpoint.ts";
+import { noSuchRoute, targetTooLong } from "./errors.ts";
+import { type Exchange, sendError, sendJson, sendNothing, sendPlain, sendStream } from "./exchange.ts";
+import { fieldGate, offered, paidFor, withinPlan, withProperties } from "./gates.ts";
+import { refuseOverBudget, takeBudget } from "./limits.ts";
+import { pageFor, type PagedMark, type PagingInput, pagingParams, readPaging } from "./paging.ts";
+import { compileParams } from "./params/coerce.ts";
+import { parseQuery } from "./params/brackets.ts";
+import { parseJson } from "./params/json.ts";
+import { readMultipart } from "./params/multipart.ts";
+import { emptySet, merge, type RawSet, snakeCase } from "./params/raw.ts";
+import { credentialsOf, linkTo, requestIds, siteNamer } from "./request.ts";
+
+/** What all endpoints of one application share. */
+export interface Kernel {
+  readonly services: Services;
+  readonly newId: (now: number) => string;
+  readonly siteOf: (request: FastifyRequest) => string;
+}
+
+export const makeKernel = (services: Services): Kernel => ({
+  services,
+  newId: requestIds(),
+  siteOf: siteNamer(services.config),
+});
+
+const MOST_TARGET = 8192;
+const MOST_HEADERS = 100;
+
+/** Opens an exchange and refuses what is too large to be looked at. */
+export function open(
+  { newId, services }: Kernel,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  operation: string,
+  meter: Exchange["meter"],
+  plainErrors = false,
+): Exchange {
+  reply.hijack();
+  return {
+    request,
+    reply,
+    id: newId(Date.now()),
+    startedAt: performance.now(),
+    operation,
+    headers: [],
+    meter,
+    log: services.log,
+    plainErrors,
+    actor: null,
+    budget: undefined,
+  };
+}
+
+export function refuseOversize(request: FastifyRequest) {
+  if (request.originalUrl.length > MOST_TARGET) throw targetTooLong();
+  if (request.raw.rawHeaders.length > MOST_HEADERS * 2) {
+    throw new Refusal("invalid", "431 Request Header Fields Too Large", { error: "Too many headers" });
+  }
+}
+
+/** The parameters of an endpoint with those of its paging. */
+export function paramsOf({ params, returns }: Endpoint): TObject {
+  const paged = pagedOf(returns);
+  return paged ? withProperties(params, { ...pagingParams(paged), ...params.properties }) : params;
+}
+
+export const pagedOf = (returns: Endpoint["returns"]) =>
+  (schemaOf(returns) as (TSchema & Partial<PagedMark>) | undefined)?.paged;
+
+/** Makes the function that lives one request of an endpoint from its first byte to its log line. */
+export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
+  const { services } = kernel;
+  const { config, db, limiter, metrics } = services;
+  const names = pathNames(endpoint.path);
+  const readParams = compileParams(withinPlan(paramsOf(endpoint), config), names);
+  const gate = fieldGate(schemaOf(endpoint.returns), config);
+  const meter = metrics.meterOf(operation);
+  const paged = pagedOf(endpoint.returns);
+  const success = successOf(endpoint);
+  const contentType = plainOf(endpoint.returns)?.contentType;
+  const body = endpoint.body ?? "params";
+  const limit = endpoint.limit ?? "api";
+  const reads = endpoint.method === "GET";
+  const isOffered = offered(endpoint, config);
+  const isPaidFor = paidFor(endpoint, config);
+  const handle = endpoint.handle as (context: object) => unknown;
+
+  async function live(exchange: Exchange) {
+    const { request } = exchange;
+    refuseOversize(request);
+    if (!isOffered) throw noSuchRoute();
+    const path = request.params as Record<string, string>;
+    const { encoding, raw } = await readRaw(request, path);
+    const { actor, row } = await identify(exchange, raw);
+    exchange.actor = actor;
+    if (!isPaidFor) throw forbidden();
+    const granted = await endpoint.access.check({ config, db, actor, row, path, address: request.ip });
+    const params = readParams(encoding === "multipart" ? await withMultipart(request, raw) : raw);
+    const site = kernel.siteOf(request);
+    const context: Record<string, unknown> = {
+      services,
+      site,
+      requestId: exchange.id,
+      setHeader: (name: string, value: string) => exchange.headers.push(name, value),
+      ...granted,
+      params,
+    };
+    if (paged) {
+      context["page"] = pageFor(paged, readPaging(paged, params as PagingInput), db.read, {
+        link: (changes) => linkTo(site, pathOf(request), withoutPath(raw, names), changes),
+        setHeader: (name, value) => exchange.headers.push(name, value),
+      });
+    }
+    if (body === "stream") context["body"] = request.raw;
+    else if (body !== "params") {
+      const bytes = await readBody(request.raw, body.bytes);
+      context["body"] = bytes;
+      context["json"] = () => parseJson(bytes, body.json);
+    }
+    return gate(await run(context, exchange));
+  }
+
+  async function run(context: Record<string, unknown>, exchange: Exchange): Promise<unknown> {
+    if (reads) return handle({ ...context, db: db.read, databases: db });
+    if (endpoint.transaction === "own") return handle({ ...context, databases: db });
+    return db.transaction(async (tx) => {
+      let target: AuditTarget | undefined;
+      const answer = await handle({ ...context, tx, audit: (named: AuditTarget) => (target = named) });
+      await writeAudit(tx, endpoint.audit ?? operation, exchange, target);
+      return answer;
+    });
+  }
+
+  // Tokens may stand in a small body, so that is read first; files, raw bodies and streams wait until the caller is known.
+  async function readRaw(request: FastifyRequest, path: Record<string, string>) {
+    const mark = request.raw.url?.indexOf("?") ?? -1;
+    const query = mark === -1 ? emptySet() : parseQuery(request.raw.url?.slice(mark + 1) ?? "");
+    if (body !== "params") return { encoding: "none" as Encoding, raw: merge(path, query, emptySet()) };
+    const encoding = encodingOf(request.raw);
+    return { encoding, raw: merge(path, query, await readSmallBody(request.raw, encoding)) };
+  }
+
+  async function identify(exchange: Exchange, raw: RawSet) {
+    const { request } = exchange;
+    try {
+      const caller = await authenticate(db, credentialsOf(request, raw), endpoint.access, reads);
+      if (endpoint.access.signedIn) requireActor(caller.actor);
+      if (caller.row) services.tokenUse.note(caller.row);
+      count(exchange, caller.actor?.user.id);
+      return caller;
+    } catch (error) {
+      // A caller who is not let in counts against the address, so that guessing is limited too.
+      if (!exchange.budget) count(exchange, undefined);
+      throw error;
+    }
+  }
+
+  function count(exchange: Exchange, userId: number | undefined) {
+    if (!config.rateLimits || limit === "none") return;
+    exchange.budget = takeBudget(limiter, config, userId, exchange.request.ip);
+    refuseOverBudget(exchange.budget, limit, Date.now());
+  }
+
+  async function withMultipart(request: FastifyRequest, raw: RawSet): Promise<RawSet> {
+    const fields = await readMultipart(request.raw, request.headers);
+    const known = endpoint.camelCase
+      ? Object.fromEntries(Object.entries(fields).map(([name, value]) => [snakeCase(name), value]))
+      : fields;
+    return merge(request.params as Record<string, string>, raw, known);
+  }
+
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const exchange = open(kernel, request, reply, operation, meter, endpoint.errors === "git");
+    try {
+      const answer = await live(exchange);
+      if (answer === undefined) sendNothing(exchange, success);
+      else if (contentType === undefined) sendJson(exchange, success, answer);
+      else if (answer instanceof Readable) await sendStream(exchange, success, contentType, answer);
+      else sendPlain(exchange, success, contentType, answer as string | Buffer);
+    } catch (error) {
+      sendError(exchange, error);
+    }
+  };
+}
+
+const pathOf = (request: FastifyRequest) => request.originalUrl.split("?", 1)[0] ?? "";
+
+function withoutPath(raw: RawSet, names: readonly string[]): RawSet {
+  const rest = { ...raw };
+  for (const name of names) delete rest[name];
+  return rest;
+}

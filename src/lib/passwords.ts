@@ -1,0 +1,47 @@
+import { argon2, type Argon2Parameters, randomBytes } from "node:crypto";
+import { promisify } from "node:util";
+import { unavailable } from "./refusal.ts";
+
+/** Hashes passwords with argon2id, a few at a time, so that they do not starve everything else. */
+export interface Passwords {
+  hash(password: string): Promise<string>;
+}
+
+const MEMORY = 19_456;
+const PASSES = 2;
+const MOST_WAITING = 50;
+
+const derive: (algorithm: "argon2id", parameters: Argon2Parameters) => Promise<Buffer> = promisify(argon2);
+
+export function boundedPasswords(atOnce: number): Passwords {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+
+  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (running >= atOnce) {
+      if (waiting.length >= MOST_WAITING) throw unavailable();
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    } else {
+      running++;
+    }
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running--;
+    }
+  }
+
+  return {
+    hash: (password) =>
+      inTurn(async () => {
+        const nonce = randomBytes(16);
+        const parameters = { message: password, nonce, parallelism: 1, tagLength: 32, memory: MEMORY, passes: PASSES };
+        const tag = await derive("argon2id", parameters);
+        return `$argon2id$v=19$m=${MEMORY},t=${PASSES},p=1$${base64(nonce)}$${base64(tag)}`;
+      }),
+  };
+}
+
+const base64 = (bytes: Buffer) => bytes.toString("base64").replaceAll("=", "");

@@ -1,0 +1,46 @@
+import Type from "typebox";
+import { SCOPES } from "#access/scopes.ts";
+import { CommaList, DateOnly, DateTime, Flag, Id, Text } from "#http/params/vocabulary.ts";
+
+export const TokenId = Type.Object({ id: Id });
+
+export const TokenFilters = Type.Object({
+  user_id: Type.Optional(Id),
+  revoked: Flag,
+  state: Type.Optional(Type.Enum(["active", "inactive"])),
+  created_after: Type.Optional(DateTime),
+  created_before: Type.Optional(DateTime),
+  last_used_after: Type.Optional(DateTime),
+  last_used_before: Type.Optional(DateTime),
+  expires_after: Type.Optional(DateOnly),
+  expires_before: Type.Optional(DateOnly),
+  search: Type.Optional(Type.String({ maxLength: 255, description: "Part of the token's name" })),
+  sort: Type.Optional(
+    Type.Enum([
+      "created_asc",
+      "created_desc",
+      "expires_asc",
+      "expires_desc",
+      "last_used_asc",
+      "last_used_desc",
+      "name_asc",
+      "name_desc",
+    ]),
+  ),
+});
+
+const newToken = {
+  name: Text(255),
+  description: Type.Optional(Type.String({ maxLength: 255 })),
+  expires_at: Type.Optional(DateOnly),
+};
+
+/** Scopes as an array, or as one text with commas. */
+const scopesOf = <const S extends string>(scopes: readonly S[]) => CommaList(Type.Enum([...scopes]), { maxItems: 20 });
+
+export const NewTokenOfUser = Type.Object({ user_id: Id, ...newToken, scopes: scopesOf(SCOPES) });
+
+/** What users may make for themselves through the API: nothing that opens more than the token they have. */
+export const NewOwnToken = Type.Object({ ...newToken, scopes: scopesOf(["k8s_proxy", "self_rotate"]) });
+
+export const Expiry = { expires_at: Type.Optional(DateOnly) };

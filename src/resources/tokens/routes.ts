@@ -1,0 +1,168 @@
+import Type from "typebox";
+import { administrator, signedIn } from "#access/access.ts";
+import { type Actor, isAdministrator } from "#access/actor.ts";
+import { SCOPES } from "#access/scopes.ts";
+import type { Db } from "#db/database.ts";
+import { endpoint } from "#http/endpoint.ts";
+import { pageOf } from "#http/paging.ts";
+import { badRequest, forbidden, missing } from "#lib/refusal.ts";
+import { createToken, revokeSuccessors, revokeToken, rotateToken } from "./actions.ts";
+import { NewToken, presentNewToken, presentToken, Token } from "./entity.ts";
+import { Expiry, NewOwnToken, NewTokenOfUser, TokenFilters, TokenId } from "./params.ts";
+import { filtered, sortedBy, tokensOf } from "./queries.ts";
+
+/** A token may always look at itself and end itself, whatever else it may do. */
+const withAnyScope = signedIn({ scopes: SCOPES });
+const rotates = (scopes: readonly "self_rotate"[] = []) => ({ ...signedIn({ scopes }), onRevokedToken: revokeSuccessors });
+
+const Self = Type.Object({});
+const nameOf = ({ id, name }: { id: number; name: string }) => ({ type: "PersonalAccessToken", id, name });
+
+export const personalAccessTokens = {
+  list: endpoint({
+    method: "GET",
+    path: "/personal_access_tokens",
+    summary: "List personal access tokens",
+    access: signedIn(),
+    params: TokenFilters,
+    returns: pageOf(Token, { id: "t.id", sort: "desc" }),
+    async handle({ db, actor, params, page }) {
+      const ownOnly = !isAdministrator(actor);
+      if (ownOnly && params.user_id !== undefined && params.user_id !== actor.user.id) throw forbidden();
+      const query = filtered(tokensOf(db, ownOnly ? actor.user.id : params.user_id), params);
+      const { sort } = params;
+      return page(query, presentToken, sort && { unasked: (tokens) => tokens.orderBy(sortedBy(sort)) });
+    },
+  }),
+
+  getSelf: endpoint({
+    method: "GET",
+    path: "/personal_access_tokens/self",
+    summary: "Get the token that the request is made with",
+    access: withAnyScope,
+    params: Self,
+    returns: Token,
+    handle: async ({ db, actor }) => presentToken(await ownToken(db, actor)),
+  }),
+
+  get: endpoint({
+    method: "GET",
+    path: "/personal_access_tokens/:id",
+    summary: "Get a personal access token",
+    access: signedIn(),
+    params: TokenId,
+    returns: Token,
+    handle: async ({ db, actor, params }) => presentToken(await visibleToken(db, actor, params.id)),
+  }),
+
+  createForUser: endpoint({
+    method: "POST",
+    path: "/users/:user_id/personal_access_tokens",
+    summary: "Create a personal access token for a user",
+    access: administrator(),
+    params: NewTokenOfUser,
+    returns: NewToken,
+    audit: "personal_access_token_created",
+    async handle({ tx, params, audit }) {
+      const { row, value } = await createToken(tx, { ...params, userId: params.user_id });
+      audit({ ...nameOf(row), details: { user_id: row.user_id, scopes: row.scopes } });
+      return presentNewToken(row, value);
+    },
+  }),
+
+  createOwn: endpoint({
+    method: "POST",
+    path: "/user/personal_access_tokens",
+    summary: "Create a personal access token for oneself",
+    access: signedIn(),
+    params: NewOwnToken,
+    returns: NewToken,
+    audit: "personal_access_token_created",
+    async handle({ tx, actor, params, audit }) {
+      const { row, value } = await createToken(tx, { ...params, userId: actor.user.id });
+      audit({ ...nameOf(row), details: { user_id: row.user_id, scopes: row.scopes } });
+      return presentNewToken(row, value);
+    },
+  }),
+
+  rotateSelf: endpoint({
+    method: "POST",
+    path: "/personal_access_tokens/self/rotate",
+    summary: "Replace the token that the request is made with by a new one",
+    access: rotates(["self_rotate"]),
+    params: Type.Object(Expiry),
+    returns: NewToken,
+    status: 200,
+    audit: "personal_access_token_rotated",
+    async handle({ tx, actor, params, services, audit }) {
+      const { id } = await ownToken(tx, actor);
+      const { require_token_expiry } = await services.settings.current();
+      const { row, value } = await rotateToken(tx, id, require_token_expiry, params.expires_at);
+      audit({ ...nameOf(row), details: { previous_id: id } });
+      return presentNewToken(row, value);
+    },
+  }),
+
+  rotate: endpoint({
+    method: "POST",
+    path: "/personal_access_tokens/:id/rotate",
+    summary: "Replace a personal access token by a new one",
+    access: rotates(),
+    params: Type.Object({ ...TokenId.properties, ...Expiry }),
+    returns: NewToken,
+    status: 200,
+    audit: "personal_access_token_rotated",
+    async handle({ tx, actor, params, services, audit }) {
+      const { id } = await visibleToken(tx, actor, params.id);
+      const { require_token_expiry } = await services.settings.current();
+      const { row, value } = await rotateToken(tx, id, require_token_expiry, params.expires_at);
+      audit({ ...nameOf(row), details: { previous_id: id } });
+      return presentNewToken(row, value);
+    },
+  }),
+
+  revokeSelf: endpoint({
+    method: "DELETE",
+    path: "/personal_access_tokens/self",
+    summary: "Revoke the token that the request is made with",
+    access: withAnyScope,
+    params: Self,
+    audit: "personal_access_token_revoked",
+    async handle({ tx, actor, audit }) {
+      const token = await ownToken(tx, actor);
+      await revokeToken(tx, token.id);
+      audit(nameOf(token));
+    },
+  }),
+
+  revoke: endpoint({
+    method: "DELETE",
+    path: "/personal_access_tokens/:id",
+    summary: "Revoke a personal access token",
+    access: signedIn(),
+    params: TokenId,
+    audit: "personal_access_token_revoked",
+    async handle({ tx, actor, params, audit }) {
+      const token = await visibleToken(tx, actor, params.id);
+      await revokeToken(tx, token.id);
+      audit(nameOf(token));
+    },
+  }),
+};
+
+/** The token of the request itself; through sudo it is another user's, so there is no "self". */
+async function ownToken(db: Db, actor: Actor) {
+  if (actor.sudoer) throw badRequest("`self` is the administrator's own token and cannot be used with sudo");
+  const token = await tokensOf(db, actor.user.id).where("t.id", "=", actor.token.id).executeTakeFirst();
+  if (!token) throw missing("Personal Access Token");
+  return token;
+}
+
+/** One's own token, or for administrators anybody's; a foreign one is as if it were not there. */
+async function visibleToken(db: Db, actor: Actor, id: number) {
+  const token = await tokensOf(db, isAdministrator(actor) ? undefined : actor.user.id)
+    .where("t.id", "=", id)
+    .executeTakeFirst();
+  if (!token) throw missing("Personal Access Token");
+  return token;
+}

@@ -1,0 +1,232 @@
+import { sql, type Updateable, type UpdateObject } from "kysely";
+import type { Static } from "typebox";
+import type { Tx } from "#db/database.ts";
+import type { InstanceSettings } from "#db/settings.ts";
+import type { Database } from "#db/types.ts";
+import { conflict, missing } from "#lib/refusal.ts";
+import { newPassword } from "#lib/secrets.ts";
+import type { Services } from "#services.ts";
+import { checkAvatar, keepAvatar } from "./avatar.ts";
+import { emailChange } from "./emails.ts";
+import type { NewUser, UserChanges } from "./params.ts";
+import {
+  checkChoices,
+  checkDiscord,
+  checkEmail,
+  checkName,
+  checkPassword,
+  checkProjectsLimit,
+  checkUsername,
+  checkWebsite,
+  type Problems,
+  refuse,
+  throwProblems,
+  tooLong,
+} from "./validate.ts";
+
+type New = Static<typeof NewUser>;
+type Changes = Static<typeof UserChanges>;
+type Columns = Updateable<Database["users"]>;
+type Writer = Pick<Services, "passwords" | "blobs">;
+
+/** Makes a user with their personal namespace and gives the new id. */
+export async function createUser(
+  tx: Tx,
+  given: New,
+  settings: InstanceSettings,
+  writer: Writer,
+  creatorId: number | null,
+): Promise<number> {
+  const username = given.username.trim();
+  const name = cleanName(given.name);
+  const email = given.email.trim().toLowerCase();
+  await refuseTaken(tx, { email, username });
+
+  const problems: Problems = {};
+  checkUsername(problems, username);
+  checkName(problems, name);
+  checkEmail(problems, "email", email);
+  await refusePendingAddress(tx, problems, email);
+  const chosen = given.reset_password || given.force_random_password ? undefined : given.password;
+  if (chosen !== undefined) checkPassword(problems, chosen, settings.password_minimum_length, { username, name, email });
+  const confirmed = given.skip_confirmation === true || settings.email_confirmation === "off";
+  const columns = await profileColumns(given, settings, problems, confirmed ? [email] : []);
+  throwProblems(problems);
+
+  const { id: namespaceId } = await tx
+    .insertInto("namespaces")
+    .values({ path: username, name })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  const { id } = await tx
+    .insertInto("users")
+    .values({
+      private_profile: settings.user_defaults_to_private_profile,
+      projects_limit: settings.default_projects_limit,
+      can_create_group: settings.can_create_group,
+      theme_id: settings.default_theme_id,
+      ...columns,
+      ...(await avatarColumns(given, writer)),
+      username,
+      name,
+      email,
+      password_digest: await writer.passwords.hash(chosen ?? newPassword()),
+      confirmed_at: confirmed ? sql<string>`now()` : null,
+      namespace_id: namespaceId,
+      created_by_id: creatorId,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  await keepIdentity(tx, id, given);
+  return id;
+}
+
+/** Changes a user; what is not given stays. Returns the names of the columns that were written. */
+export async function updateUser(
+  tx: Tx,
+  given: Changes,
+  settings: InstanceSettings,
+  writer: Writer,
+  actorId: number,
+): Promise<string[]> {
+  const user = await tx.selectFrom("users").selectAll().where("id", "=", given.id).forUpdate().executeTakeFirst();
+  if (!user) throw missing("User");
+  const username = given.username?.trim() ?? user.username;
+  const name = given.name === undefined ? user.name : cleanName(given.name);
+  const email = given.email?.trim().toLowerCase() ?? user.email;
+  await refuseTaken(tx, { email, username }, user.id);
+
+  const problems: Problems = {};
+  if (username !== user.username) checkUsername(problems, username);
+  checkName(problems, name);
+  if (given.password !== undefined) {
+    checkPassword(problems, given.password, settings.password_minimum_length, { username, name, email });
+  }
+  const verified = await verifiedAddresses(tx, user.id, user.confirmed_at === null ? undefined : user.email);
+  const columns = await profileColumns(given, settings, problems, verified);
+  const moved = await emailChange(tx, user, email, given.skip_reconfirmation === true, problems);
+  throwProblems(problems);
+
+  if (username !== user.username) {
+    await tx.updateTable("namespaces").set({ path: username }).where("id", "=", user.namespace_id).execute();
+  }
+  const changes: UpdateObject<Database, "users"> = {
+    ...columns,
+    ...moved,
+    ...(await avatarColumns(given, writer)),
+    ...(username !== user.username && { username }),
+    ...(name !== user.name && { name }),
+    ...(given.password !== undefined && {
+      password_digest: await writer.passwords.hash(given.password),
+      // A password that somebody else chose is for one use.
+      password_expired: user.id !== actorId,
+    }),
+  };
+  if (given.external !== undefined && given.external !== user.external && given.external) {
+    Object.assign(changes, { can_create_group: false, projects_limit: 0 });
+  }
+  await keepIdentity(tx, user.id, given);
+  if (Object.keys(changes).length > 0) {
+    await tx
+      .updateTable("users")
+      .set({ ...changes, updated_at: sql<string>`now()` })
+      .where("id", "=", user.id)
+      .execute();
+  }
+  return Object.keys(changes).filter((column) => column !== "password_digest");
+}
+
+/** A taken address is told before a taken name; the unique indexes hold where two callers race. */
+async function refuseTaken(tx: Tx, { email, username }: { email: string; username: string }, own?: number) {
+  const others = (id: "u.id" | "e.user_id") => (own === undefined ? sql`true` : sql`${sql.ref(id)} <> ${own}`);
+  const { rows } = await sql<{ email: boolean; username: boolean }>`select
+    exists (select from users u where lower(u.email) = ${email} and ${others("u.id")})
+      or exists (select from emails e where lower(e.email) = ${email} and e.confirmed_at is not null
+        and ${others("e.user_id")}) as email,
+    exists (select from users u where lower(u.username) = lower(${username}) and ${others("u.id")}) as username
+  `.execute(tx);
+  if (rows[0]?.email) throw conflict("Email has already been taken");
+  if (rows[0]?.username) throw conflict("Username has already been taken");
+}
+
+async function refusePendingAddress(tx: Tx, problems: Problems, email: string) {
+  const pending = await tx.selectFrom("emails").select("id").where(sql`lower(email)`, "=", email).executeTakeFirst();
+  if (pending) refuse(problems, "email", "has already been taken");
+}
+
+async function verifiedAddresses(tx: Tx, userId: number, primary: string | undefined): Promise<string[]> {
+  const secondary = await tx
+    .selectFrom("emails")
+    .select("email")
+    .where("user_id", "=", userId)
+    .where("confirmed_at", "is not", null)
+    .execute();
+  return [...(primary === undefined ? [] : [primary]), ...secondary.map(({ email }) => email.toLowerCase())];
+}
+
+/** The columns that create and update share, checked. */
+async function profileColumns(
+  given: Omit<Partial<New>, "username" | "name" | "email">,
+  settings: InstanceSettings,
+  problems: Problems,
+  verified: readonly string[],
+): Promise<Columns> {
+  const columns: Columns = {};
+  const texts = ["linkedin", "twitter", "github", "organization", "job_title", "pronouns"] as const;
+  for (const field of texts) {
+    const text = given[field];
+    if (text === undefined) continue;
+    columns[field] = stripTags(text ?? "");
+    tooLong(problems, field, columns[field], field === "pronouns" ? 50 : 500);
+  }
+  if (given.bio !== undefined) tooLong(problems, "bio", (columns.bio = given.bio ?? ""), 255);
+  if (given.location !== undefined) {
+    columns.location = given.location === null ? null : stripTags(given.location);
+    tooLong(problems, "location", columns.location ?? "", 500);
+  }
+  if (given.website_url !== undefined) checkWebsite(problems, (columns.website_url = given.website_url ?? ""));
+  if (given.discord !== undefined) checkDiscord(problems, (columns.discord = given.discord ?? ""));
+  if (given.note !== undefined) columns.note = given.note;
+  for (const field of ["public_email", "commit_email"] as const) {
+    const address = given[field];
+    if (address === undefined) continue;
+    columns[field] = address === null || address === "" ? null : address.trim().toLowerCase();
+    if (columns[field] === null || (field === "commit_email" && columns[field] === "_private")) continue;
+    if (!verified.includes(columns[field])) refuse(problems, field, "must be an email you have verified");
+  }
+  const flags = ["admin", "auditor", "external", "can_create_group", "view_diffs_file_by_file"] as const;
+  for (const field of flags) if (given[field] !== undefined) columns[field] = given[field];
+  if (given.private_profile !== undefined) {
+    columns.private_profile = given.private_profile ?? settings.user_defaults_to_private_profile;
+  }
+  checkChoices(problems, given);
+  if (given.theme_id !== undefined) columns.theme_id = given.theme_id;
+  if (given.color_scheme_id !== undefined) columns.color_scheme_id = given.color_scheme_id;
+  if (given.projects_limit !== undefined) checkProjectsLimit(problems, (columns.projects_limit = given.projects_limit));
+  const limits = ["shared_runners_minutes_limit", "extra_shared_runners_minutes_limit"] as const;
+  for (const field of limits) if (given[field] !== undefined) columns[field] = given[field];
+  if (given.avatar) checkAvatar(problems, given.avatar);
+  return columns;
+}
+
+async function avatarColumns({ avatar }: Pick<New, "avatar">, { blobs }: Writer): Promise<Columns> {
+  if (avatar === undefined) return {};
+  return avatar === null ? { avatar_blob: null, avatar_file: null } : keepAvatar(blobs, avatar);
+}
+
+async function keepIdentity(tx: Tx, userId: number, given: Pick<New, "extern_uid" | "provider" | "group_id_for_saml">) {
+  if (given.extern_uid === undefined || given.provider === undefined) return;
+  const saml = given.group_id_for_saml ?? null;
+  await tx
+    .insertInto("identities")
+    .values({ user_id: userId, provider: given.provider, extern_uid: given.extern_uid, saml_provider_id: saml })
+    .onConflict((clash) =>
+      clash
+        .expression(sql`user_id, provider, coalesce(saml_provider_id, 0)`)
+        .doUpdateSet({ extern_uid: given.extern_uid ?? "" }),
+    )
+    .execute();
+}
+
+const cleanName = (name: string) => name.replaceAll(/<[^<>]*>|[<>]/g, "-").trim();
+const stripTags = (text: string) => text.replaceAll(/<[^<>]*>/g, "").trim();

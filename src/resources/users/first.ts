@@ -1,0 +1,55 @@
+import { sql } from "kysely";
+import { tokenDigest } from "#access/authenticate.ts";
+import { SCOPES } from "#access/scopes.ts";
+import type { Tx } from "#db/database.ts";
+import { newPassword, newToken } from "#lib/secrets.ts";
+import type { Services } from "#services.ts";
+import { createUser } from "./actions.ts";
+import { checkPassword, type Problems } from "./validate.ts";
+
+export interface FirstAdministrator {
+  /** The token, where it was made here and must be shown; absent where the configuration gave one. */
+  readonly token: string | undefined;
+}
+
+const ROOT = { username: "root", name: "Administrator", email: "root@localhost" };
+
+/** Makes `root`, id 1, with a token of all scopes, on an empty database; otherwise does nothing. */
+export async function createFirstAdministrator(tx: Tx, services: Services): Promise<FirstAdministrator | undefined> {
+  // Two processes that start at once must not both find it empty.
+  await sql`lock table users in share row exclusive mode`.execute(tx);
+  if (await tx.selectFrom("users").select("id").limit(1).executeTakeFirst()) return undefined;
+  const { rootToken, rootPassword } = services.config;
+  if (rootToken !== undefined) refuseWeakToken(rootToken);
+  if (rootPassword !== undefined) refuseWeakPassword(rootPassword);
+
+  const settings = await tx.selectFrom("settings").selectAll().executeTakeFirstOrThrow();
+  await sql`select setval(pg_get_serial_sequence('users', 'id'), 1, false)`.execute(tx);
+  const password = rootPassword ?? newPassword();
+  const id = await createUser(tx, { ...ROOT, password, admin: true, skip_confirmation: true }, settings, services, null);
+  const value = rootToken ?? newToken();
+  await tx
+    .insertInto("personal_access_tokens")
+    .values({
+      user_id: id,
+      name: "First administrator's token",
+      scopes: [...SCOPES],
+      token_digest: Buffer.from(tokenDigest(value), "hex"),
+      expires_at: sql<string>`(now() at time zone 'UTC')::date + 365`,
+    })
+    .execute();
+  return { token: rootToken === undefined ? value : undefined };
+}
+
+function refuseWeakToken(token: string) {
+  if (token.length < 27 || new Set(token).size < 12 || /\s/.test(token)) {
+    throw new Error("FAIRLEAD_ROOT_TOKEN is too weak: use at least 27 random characters, for example from `openssl rand -base64 24`");
+  }
+}
+
+function refuseWeakPassword(password: string) {
+  const problems: Problems = {};
+  checkPassword(problems, password, 12, ROOT);
+  const [problem] = problems["password"] ?? [];
+  if (problem !== undefined) throw new Error(`FAIRLEAD_ROOT_PASSWORD ${problem}`);
+}

@@ -1,0 +1,163 @@
+import Type from "typebox";
+import { administrator, anyone, signedIn } from "#access/access.ts";
+import { type Actor, isAdministrator } from "#access/actor.ts";
+import type { Databases, Db } from "#db/database.ts";
+import { endpoint, plain } from "#http/endpoint.ts";
+import { pageOf } from "#http/paging.ts";
+import { forbidden, missing } from "#lib/refusal.ts";
+import type { Services } from "#services.ts";
+import { ownAccount } from "./access.ts";
+import { createUser, updateUser } from "./actions.ts";
+import { avatarType, defaultAvatar } from "./avatar.ts";
+import { AdminUser, CurrentUser, UserProfile, UserSummary } from "./entity.ts";
+import { adminViews } from "./full.ts";
+import { bestMatchFirst, byName, listUsers, type Viewer } from "./list.ts";
+import { NewUser, UserChanges, UserFilters, UserId } from "./params.ts";
+import { presentCurrentUser, presentProfile, presentSummary } from "./present.ts";
+import { identitiesOf, wholeUser } from "./queries.ts";
+import { findHits, readSearch } from "./search.ts";
+
+const scopes = ["read_user"] as const;
+
+export const users = {
+  list: endpoint({
+    method: "GET",
+    path: "/users",
+    summary: "List users",
+    access: anyone({ scopes }),
+    params: UserFilters,
+    returns: pageOf(Type.Union([AdminUser, UserSummary]), {
+      id: "u.id",
+      orders: { id: "u.id", name: "u.name", username: "u.username", created_at: "u.created_at", updated_at: "u.updated_at" },
+      keyset: ["id", "name", "username", "created_at", "updated_at"],
+      sort: "desc",
+      offsetLimit: { rows: 50_000, type: "User" },
+    }),
+    async handle({ db, actor, params, page, services, site }) {
+      const viewer = viewerOf(actor, services);
+      if (viewer === "anonymous") await refuseAnonymousListing(services, params.username);
+      if (viewer !== "administrator" && params.extern_uid !== undefined) throw forbidden();
+      const search = params.search?.trim() ? await findHits(db, readSearch(params.search, viewer === "administrator")) : undefined;
+      const query = listUsers(db, params, viewer, search);
+      const unasked = search && { unasked: search.hits ? bestMatchFirst(search) : byName };
+      if (viewer !== "administrator") return page(query, presentSummary(site), unasked);
+      const rows = await page.rows(query, unasked);
+      const ids = rows.map(({ id }) => id);
+      return adminViews(db, ids, { services, site, customAttributes: params.with_custom_attributes === true });
+    },
+  }),
+
+  get: endpoint({
+    method: "GET",
+    path: "/users/:id",
+    summary: "Get a user",
+    access: signedIn({ scopes }),
+    params: Type.Object({ ...UserId.properties, with_custom_attributes: Type.Optional(Type.Boolean()) }),
+    returns: Type.Union([AdminUser, UserProfile]),
+    async handle({ db, databases, actor, params, services, site }) {
+      if (isAdministrator(actor)) {
+        return adminView(db, params.id, { services, site, customAttributes: params.with_custom_attributes === true });
+      }
+      const user = await foundUser(databases, params.id);
+      const open = user.id === actor.user.id || !(user.private_profile || user.state === "blocked" || user.confirmed_at === null);
+      return presentProfile(user, { site, now: services.now() }, open);
+    },
+  }),
+
+  current: endpoint({
+    method: "GET",
+    path: "/user",
+    summary: "Get the calling user",
+    access: ownAccount(),
+    params: Type.Object({}),
+    returns: Type.Union([AdminUser, CurrentUser]),
+    async handle({ db, user, identities, services, site }) {
+      if (user.admin) return adminView(db, user.id, { services, site, customAttributes: false });
+      return presentCurrentUser(user, identities ?? (await identitiesOf(db, [user.id])), { site, now: services.now() });
+    },
+  }),
+
+  create: endpoint({
+    method: "POST",
+    path: "/users",
+    summary: "Create a user",
+    access: administrator(),
+    params: NewUser,
+    returns: AdminUser,
+    audit: "user_created",
+    camelCase: true,
+    async handle({ tx, actor, params, services, site, audit }) {
+      const id = await createUser(tx, params, await services.settings.current(), services, actor.user.id);
+      audit({ type: "User", id, name: params.username, details: { admin: params.admin === true } });
+      return adminView(tx, id, { services, site, customAttributes: false });
+    },
+  }),
+
+  update: endpoint({
+    method: "PUT",
+    path: "/users/:id",
+    summary: "Change a user",
+    access: administrator(),
+    params: UserChanges,
+    returns: AdminUser,
+    audit: "user_updated",
+    camelCase: true,
+    async handle({ tx, actor, params, services, site, audit }) {
+      const changed = await updateUser(tx, params, await services.settings.current(), services, actor.user.id);
+      const view = await adminView(tx, params.id, { services, site, customAttributes: false });
+      audit({ type: "User", id: params.id, name: view.username, details: { changed } });
+      return view;
+    },
+  }),
+
+  avatar: endpoint({
+    method: "GET",
+    mount: "root",
+    path: "/uploads/-/system/user/avatar/:id/:file",
+    summary: "Get the avatar of a user",
+    access: anyone({ scopes }),
+    params: Type.Object({ ...UserId.properties, file: Type.String({ maxLength: 255 }) }),
+    returns: plain("image/*"),
+    async handle({ db, params, services, setHeader }) {
+      const user = await db
+        .selectFrom("users")
+        .select(["name", "avatar_file", "avatar_blob"])
+        .where("id", "=", params.id)
+        .executeTakeFirst();
+      setHeader("cache-control", "private, max-age=300");
+      if (user && params.file === "default.svg") {
+        setHeader("content-type", "image/svg+xml");
+        return defaultAvatar(params.id, user.name);
+      }
+      const bytes = user?.avatar_blob && user.avatar_file === params.file ? await services.blobs.get(user.avatar_blob) : undefined;
+      if (!bytes) throw missing("Avatar");
+      setHeader("content-type", avatarType(params.file));
+      return bytes;
+    },
+  }),
+};
+
+/** On the hosted offering administrators see users as everybody does. */
+function viewerOf(actor: Actor | null, { config }: Services): Viewer {
+  if (!actor) return "anonymous";
+  return actor.user.admin && config.offering !== "hosted" ? "administrator" : "user";
+}
+
+async function refuseAnonymousListing({ settings }: Services, username: string | undefined) {
+  const { anonymous_user_listing: allowed } = await settings.current();
+  if (allowed === "off" || (allowed === "username" && !username)) {
+    throw forbidden("Not authorized to access /api/v4/users");
+  }
+}
+
+async function foundUser(databases: Databases, id: number) {
+  const user = await wholeUser(databases, id);
+  if (!user) throw missing("User");
+  return user;
+}
+
+async function adminView(db: Db, id: number, around: Parameters<typeof adminViews>[2]) {
+  const [view] = await adminViews(db, [id], around);
+  if (!view) throw missing("User");
+  return view;
+}

@@ -1,0 +1,53 @@
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import pino, { type Logger } from "pino";
+import { recordTokenUse, type TokenUse } from "#access/token-use.ts";
+import type { Config } from "#config.ts";
+import { type Databases, openDatabase } from "#db/database.ts";
+import { cachedSettings, type Settings } from "#db/settings.ts";
+import { type Limiter, makeLimiter } from "#http/limits.ts";
+import { makeMetrics, type Metrics } from "#http/metrics.ts";
+import { type Blobs, directoryBlobs } from "#lib/blobs.ts";
+import { boundedPasswords, type Passwords } from "#lib/passwords.ts";
+
+/** What is built once at start and passed down. */
+export interface Services {
+  readonly config: Config;
+  readonly db: Databases;
+  readonly settings: Settings;
+  readonly blobs: Blobs;
+  readonly passwords: Passwords;
+  readonly tokenUse: TokenUse;
+  readonly limiter: Limiter;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  readonly now: () => Date;
+  /** Turned on when the process is asked to stop, so that readiness says so. */
+  readonly lifecycle: { stopping: boolean };
+}
+
+export function openServices(config: Config, databaseUrl: string, log: Logger): Services & { close(): Promise<void> } {
+  const db = openDatabase({ url: databaseUrl, log, poolSize: config.poolSize, statementTimeout: config.statementTimeout });
+  const tokenUse = recordTokenUse(db, log);
+  return {
+    config,
+    db,
+    settings: cachedSettings(db),
+    blobs: directoryBlobs(join(config.dataDir, "blobs")),
+    passwords: boundedPasswords(Math.max(availableParallelism() - 1, 1)),
+    tokenUse,
+    limiter: makeLimiter(Date.now),
+    metrics: makeMetrics(),
+    log,
+    now: () => new Date(),
+    lifecycle: { stopping: false },
+    async close() {
+      await tokenUse.stop();
+      await db.close();
+    },
+  };
+}
+
+/** The log: one JSON line an event, gathered into few writes. */
+export const openLog = (config: Config): Logger =>
+  pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ sync: false, minLength: 4096, periodicFlush: 250 }));

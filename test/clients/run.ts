@@ -1,0 +1,92 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Client } from "pg";
+import { startServer, type RunningServer } from "#test/support/server.ts";
+
+const timeLimit = 120_000;
+
+// Debian's packages belong to Debian's interpreters, so those are named by path.
+const clients = [
+  { name: "python-gitlab", interpreter: "/usr/bin/python3", script: "python_gitlab.py" },
+  { name: "ruby-gitlab", interpreter: "/usr/bin/ruby", script: "ruby_gitlab.rb" },
+  { name: "gitbeaker", interpreter: process.execPath, script: "gitbeaker.ts" },
+];
+
+type Count = { passed: number; failed: number };
+
+/** States that no endpoint can bring about yet are written to the database: a blocked user and custom attributes. */
+async function writeFixtures(databaseUrl: string): Promise<void> {
+  const database = new Client({ connectionString: databaseUrl });
+  await database.connect();
+  await database.query(`
+    with places as (
+      insert into namespaces (path, name)
+      values ('fixture-blocked', 'Blocked'), ('fixture-window', 'Window'), ('fixture-door', 'Door')
+      returning id, path, name
+    ), people as (
+      insert into users (username, name, email, namespace_id, state, confirmed_at)
+      select path, name, path || '@example.com', id,
+        case path when 'fixture-blocked' then 'blocked' else 'active' end, now()
+      from places
+      returning id, username
+    )
+    insert into user_custom_attributes (user_id, key, value)
+    select id, 'desk', replace(username, 'fixture-', '') from people where username <> 'fixture-blocked'
+  `);
+  await database.end();
+}
+
+async function runClient(
+  { name, interpreter, script }: (typeof clients)[number],
+  server: RunningServer,
+): Promise<Count> {
+  console.log(`# ${name}`);
+  const count: Count = { passed: 0, failed: 0 };
+  const child = spawn(interpreter, [join(import.meta.dirname, script)], {
+    stdio: ["ignore", "pipe", "inherit"],
+    timeout: timeLimit,
+    killSignal: "SIGKILL",
+    env: { ...process.env, no_proxy: "127.0.0.1", FAIRLEAD_URL: server.url, FAIRLEAD_TOKEN: server.token },
+  });
+  const ended = new Promise<string>((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("close", (code, signal) => resolve(signal ?? String(code)));
+  });
+  for await (const line of createInterface({ input: child.stdout })) {
+    console.log(line);
+    if (line.startsWith("ok ")) count.passed += 1;
+    if (line.startsWith("not ok ")) count.failed += 1;
+  }
+  // A script ends with 0 only after its last check, so any other end without a failed check means it died on the way.
+  const end = await ended;
+  if (count.failed === 0 && (end !== "0" || count.passed === 0)) {
+    console.log(`not ok ${name} runs to its end: ended with ${end} after ${count.passed} checks`);
+    count.failed += 1;
+  }
+  return count;
+}
+
+async function runAll(): Promise<Count> {
+  const total: Count = { passed: 0, failed: 0 };
+  const server = await startServer();
+  try {
+    await writeFixtures(server.databaseUrl);
+    for (const client of clients) {
+      const { passed, failed } = await runClient(client, server);
+      total.passed += passed;
+      total.failed += failed;
+    }
+    if (total.failed > 0) console.log(`# the server's log ends with\n${server.log().slice(-8_000)}`);
+  } finally {
+    await server.stop();
+  }
+  return total;
+}
+
+const { passed, failed } = await runAll().catch((error: unknown) => {
+  console.error(error);
+  return { passed: 0, failed: 1 };
+});
+console.log(`clients: ${passed} passed, ${failed} failed`);
+process.exit(failed > 0 || passed === 0 ? 1 : 0);

@@ -1,0 +1,105 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { freshDatabase } from "#test/support/postgres.ts";
+
+const fairlead = join(import.meta.dirname, "../../bin/fairlead");
+const startLimit = 30_000;
+const stopLimit = 15_000;
+const logKept = 100_000;
+
+export type RunningServer = {
+  /** Address without a trailing slash, such as `http://127.0.0.1:40123`. */
+  url: string;
+  /** The root administrator's token, with every scope; on a database that has users already, whatever `env` gave. */
+  token: string;
+  databaseUrl: string;
+  pid: number;
+  /** The end of what the process wrote to its output. */
+  log(): string;
+  stop(): Promise<void>;
+};
+
+/** Runs `fairlead serve` as a process, on a fresh database unless `env` names one, and waits until it is ready. */
+export async function startServer(env: Record<string, string> = {}): Promise<RunningServer> {
+  const databaseUrl = env["FAIRLEAD_DATABASE_URL"] ?? (await freshDatabase());
+  const token = env["FAIRLEAD_ROOT_TOKEN"] ?? `flpat-${randomBytes(24).toString("base64url")}`;
+  const port = env["FAIRLEAD_PORT"] ?? String(await freePort());
+  const dataDir = await mkdtemp(join(tmpdir(), "fairlead-test-"));
+  const child = spawn(fairlead, ["serve"], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      ...inheritedEnvironment(),
+      FAIRLEAD_HOST: "127.0.0.1",
+      FAIRLEAD_DATA_DIR: dataDir,
+      FAIRLEAD_RATE_LIMITS: "off",
+      ...env,
+      FAIRLEAD_DATABASE_URL: databaseUrl,
+      FAIRLEAD_ROOT_TOKEN: token,
+      FAIRLEAD_PORT: port,
+    },
+  });
+  let log = "";
+  const keep = (chunk: string) => (log = (log + chunk).slice(-logKept));
+  child.stdout.setEncoding("utf8").on("data", keep);
+  child.stderr.setEncoding("utf8").on("data", keep);
+  child.on("error", (error) => keep(`${error.message}\n`));
+  // A test run that ends by an exception must not leave the server behind.
+  const killAtExit = () => child.kill("SIGKILL");
+  process.once("exit", killAtExit);
+
+  const stop = async () => {
+    await stopProcess(child);
+    process.removeListener("exit", killAtExit);
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  const url = `http://127.0.0.1:${port}`;
+  try {
+    await untilReady(child, url);
+  } catch (error) {
+    await stop();
+    throw new Error(`${(error as Error).message}\n${log}`);
+  }
+  return { url, token, databaseUrl, pid: child.pid as number, log: () => log, stop };
+}
+
+/** The settings of the person who runs the tests must not change what is tested. */
+function inheritedEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("FAIRLEAD_")));
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+const hasEnded = (child: ChildProcess) =>
+  child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+
+async function untilReady(child: ChildProcess, url: string): Promise<void> {
+  const deadline = Date.now() + startLimit;
+  while (Date.now() < deadline) {
+    if (hasEnded(child)) throw new Error(`fairlead serve ended with ${child.exitCode ?? child.signalCode}`);
+    const response = await fetch(`${url}/-/readiness`, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
+    await response?.body?.cancel();
+    if (response?.status === 200) return;
+    await pause(25);
+  }
+  throw new Error(`fairlead serve was not ready within ${startLimit} ms`);
+}
+
+async function stopProcess(child: ChildProcess): Promise<void> {
+  if (hasEnded(child)) return;
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  child.kill("SIGTERM");
+  const giveUp = setTimeout(() => child.kill("SIGKILL"), stopLimit);
+  await ended;
+  clearTimeout(giveUp);
+}
