@@ -106,7 +106,6 @@ create table settings (
   default_projects_limit integer not null default 100000,
   can_create_group boolean not null default true,
   default_theme_id smallint not null default 3,
-  gravatar_enabled boolean not null default true,
   email_confirmation text not null default 'off'::text,
   password_minimum_length integer not null default 8,
   require_token_expiry boolean not null default true,

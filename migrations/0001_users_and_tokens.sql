@@ -149,7 +149,6 @@ create table settings (
   default_projects_limit integer not null default 100000,
   can_create_group boolean not null default true,
   default_theme_id smallint not null default 3,
-  gravatar_enabled boolean not null default true,
   email_confirmation text not null default 'off' constraint settings_email_confirmation_known
     check (email_confirmation in ('off', 'hard')),
   password_minimum_length integer not null default 8,

@@ -28,8 +28,9 @@ const generators: readonly Generator[] = [
 
 const check = process.argv.includes("--check");
 const stale: string[] = [];
-for (const { file, make } of generators) {
-  const fresh = await format(file, await make());
+for (const generator of generators) {
+  const { file } = generator;
+  const fresh = await format(file, await generator.make());
   const written = await readFile(join(root, file), "utf8").catch(() => undefined);
   if (written === fresh) continue;
   stale.push(file);

@@ -25,7 +25,7 @@ const shards = Math.min(availableParallelism(), files.length);
 const environment = {
   ...process.env,
   [POSTGRES_VARIABLE]: await startTestPostgres(),
-  FORCE_COLOR: process.stdout.isTTY ? "1" : "0",
+  ...(process.stdout.isTTY && { FORCE_COLOR: "1" }),
 };
 
 const results = await Promise.all(Array.from({ length: shards }, (_, index) => runShard(index + 1)));

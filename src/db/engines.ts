@@ -32,7 +32,9 @@ export function bundled(): string[] {
 /** Install scripts are off, so what the package's own script does is done here: links between library versions. */
 function completeBundle(root: string) {
   const list = join(root, "native", "pg-symlinks.json");
-  const links = existsSync(list) ? (JSON.parse(readFileSync(list, "utf8")) as { source: string; target: string }[]) : [];
+  const links = existsSync(list)
+    ? (JSON.parse(readFileSync(list, "utf8")) as { source: string; target: string }[])
+    : [];
   for (const { source, target } of links) {
     if (!existsSync(join(root, target))) symlinkSync(basename(source), join(root, target));
   }

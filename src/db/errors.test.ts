@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import { pino } from "pino";
-import { Refusal } from "#lib/refusal.ts";
+import type { Refusal } from "#lib/refusal.ts";
 import { testDatabase } from "#test/support/postgres.ts";
 import { openDatabase, type Databases } from "./database.ts";
 import { refusalOf } from "./errors.ts";

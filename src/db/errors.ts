@@ -19,9 +19,15 @@ const byConstraint: Readonly<Record<string, () => Refusal>> = {
 
 const CONSTRAINT_CODES = new Set(["23503", "23505", "23514", "23P01"]);
 const SOCKET_CODES = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT"]);
-/** What the driver says without a code when it has no connection to give or loses one. */
-const NO_CONNECTION =
-  /^(?:timeout exceeded when trying to connect|timeout expired|Connection terminated|Client (?:has encountered a connection error|was closed)|Cannot use a pool after calling end)/;
+/** How the driver begins to say, without a code, that it has no connection to give or lost one. */
+const NO_CONNECTION = [
+  "timeout exceeded when trying to connect",
+  "timeout expired",
+  "Connection terminated",
+  "Client has encountered a connection error",
+  "Client was closed",
+  "Cannot use a pool after calling end",
+];
 
 /** What the caller is told of an error of the database; undefined for a bug. */
 export function refusalOf(error: unknown): Refusal | undefined {
@@ -35,8 +41,10 @@ export function refusalOf(error: unknown): Refusal | undefined {
     case "57014": // statement_timeout
     case "25006": // a server that became a replica
       return unavailable();
-    default:
-      return worthRetrying(error) || isStalePlan(error) ? unavailable() : undefined;
+    default: {
+      const outOfResources = error.code.startsWith("53");
+      return outOfResources || worthRetrying(error) || isStalePlan(error) ? unavailable() : undefined;
+    }
   }
 }
 
@@ -44,9 +52,10 @@ export function refusalOf(error: unknown): Refusal | undefined {
 export function lostConnection(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = "code" in error ? error.code : undefined;
-  // Connection exceptions, too few resources, shutdown and crash, and what ended a connection that idled too long.
-  if (error instanceof DatabaseError) return /^(?:08|53|57P|25P03)/.test(error.code ?? "");
-  return typeof code === "string" ? SOCKET_CODES.has(code) : NO_CONNECTION.test(error.message);
+  // Connection exceptions, shutdown and crash, and the end of a transaction that idled too long.
+  if (error instanceof DatabaseError) return /^(?:08|57P|25P03)/.test(error.code ?? "");
+  if (typeof code === "string") return SOCKET_CODES.has(code);
+  return NO_CONNECTION.some((start) => error.message.startsWith(start));
 }
 
 /** Whether the same transaction may well succeed when it is run again: a deadlock or a clash of serializable ones. */

@@ -98,7 +98,7 @@ describe("a loader", () => {
 
   it("sends at most 500 keys at a time and two batches at once", async () => {
     const { seen, point } = watched();
-    const load = loader(point, byId);
+    const load = loader(point, slowly);
     const rows = await Promise.all(Array.from({ length: ITEMS }, (_, n) => load(n + 1)));
     assert.deepEqual(
       rows.map((row) => row?.id),

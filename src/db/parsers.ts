@@ -46,6 +46,5 @@ const parsers = new Map<number, Parse>([
 
 /** How values of PostgreSQL become ours: ids are numbers, times are wire strings, and nothing is ever a Date. */
 export const typeParsers: CustomTypesConfig = {
-  getTypeParser: (id: number, format?: "text" | "binary") =>
-    parsers.get(id) ?? types.getTypeParser(id, format as "text"),
+  getTypeParser: (id: number, format?: "text" | "binary") => parsers.get(id) ?? types.getTypeParser(id, format),
 };

@@ -17,7 +17,7 @@ const TABLES: readonly PartitionedTable[] = [{ table: "audit_events", by: "month
 export interface PartitionsAhead {
   readonly table: string;
   readonly by: "month" | "day";
-  /** Periods beyond the current one that have their partition, without a gap; -1 where even the current one has none. */
+  /** Periods beyond the current one that have a partition, without a gap; -1 if even the current one has none. */
   readonly ahead: number;
   readonly enough: boolean;
 }

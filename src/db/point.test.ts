@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
@@ -7,10 +10,14 @@ import { freshDatabase } from "#test/support/postgres.ts";
 import { openDatabase, type Databases } from "./database.ts";
 import { refusalOf } from "./errors.ts";
 
+const log = pino({ level: "silent" });
+
 describe("point reads", () => {
+  let url: string;
   let db: Databases;
   before(async () => {
-    db = openDatabase({ url: await freshDatabase(), log: pino({ level: "silent" }) });
+    url = await freshDatabase();
+    db = openDatabase({ url, log });
   });
   after(() => db.close());
 
@@ -33,13 +40,14 @@ describe("point reads", () => {
     assert.ok(performance.now() - began < 1_000);
   });
 
-  it("prepare each statement once a connection", async () => {
-    for (let n = 0; n < 20; n++) await db.point.query("select $1::integer as n", [n]);
-    const held = await db.point.query<{ count: number }>(
-      "select count(*) as count from pg_prepared_statements where statement = 'select $1::integer as n'",
-      [],
+  it("parse and plan each statement once a connection, even for a list of one key", async () => {
+    const text = "select id from users where id = any($1::bigint[])";
+    for (let id = 0; id < 20; id++) await db.point.query(text, [[id]]);
+    const held = await db.point.query(
+      "select generic_plans, custom_plans from pg_prepared_statements where statement = $1",
+      [text],
     );
-    assert.deepEqual(held, [{ count: 1 }]);
+    assert.deepEqual(held, [{ generic_plans: 10, custom_plans: 0 }]);
   });
 
   it("fail alone when their statement fails", async () => {
@@ -70,5 +78,24 @@ describe("point reads", () => {
     assert.ok(performance.now() - began < 20);
     await sleep(300);
     assert.equal((await pids()).size, 2);
+  });
+
+  it("begin to work when the database comes up after us", async () => {
+    const { hostname, port, pathname, username } = new URL(url);
+    const socket = join(decodeURIComponent(hostname), `.s.PGSQL.${port}`);
+    const relay = createServer((caller) => caller.pipe(connect(socket)).pipe(caller));
+    await once(relay.listen(0, "127.0.0.1"), "listening");
+    const { port: relayPort } = relay.address() as AddressInfo;
+    await new Promise((closed) => relay.close(closed));
+
+    const late = openDatabase({ url: `postgres://${username}@127.0.0.1:${relayPort}${pathname}`, log });
+    const ask = () => late.point.query("select 1 as one", []);
+    assert.equal(refusalOf(await ask().catch((error: unknown) => error))?.kind, "unavailable");
+    await sleep(200);
+    await once(relay.listen(relayPort, "127.0.0.1"), "listening");
+    await sleep(500);
+    assert.deepEqual(await ask(), [{ one: 1 }]);
+    await late.close();
+    relay.close();
   });
 });

@@ -85,7 +85,8 @@ async function joinRunning(dataDir: string, deadline: number): Promise<Server | 
   }
 }
 
-const urlOf = (socketDir: string) => `postgres://${NAME}@${encodeURIComponent(socketDir)}:${PORT}/${NAME}?sslmode=disable`;
+const urlOf = (socketDir: string) =>
+  `postgres://${NAME}@${encodeURIComponent(socketDir)}:${PORT}/${NAME}?sslmode=disable`;
 
 const NO_SUCH_DATABASE = "3D000";
 /** Still starting, already stopping, or another process is making our database at this moment. */
@@ -247,7 +248,10 @@ async function launch(
   settings: Readonly<Record<string, string | number>>,
 ) {
   const own = { listen_addresses: "", unix_socket_directories: `"${socketDir}"`, port: PORT };
-  const flags = Object.entries({ ...SETTINGS, ...settings, ...own }).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const flags = Object.entries({ ...SETTINGS, ...settings, ...own }).flatMap(([name, value]) => [
+    "-c",
+    `${name}=${value}`,
+  ]);
   const log = await open(join(dataDir, "server.log"), "a", 0o600);
   // A group of its own: Ctrl-C in the terminal must not stop it before the requests in flight are done.
   const engineProcess = spawn(join(engine.bin, "postgres"), ["-D", dataDir, ...flags], {
@@ -283,7 +287,10 @@ async function launch(
 /** However this process ends, even killed, its end of the pipe closes, and a waiting shell stops the engine. */
 function stopWithUs({ pid }: ChildProcess): ChildProcess {
   const script = 'read -r _; kill -INT "$1"';
-  const watcher = spawn("sh", ["-c", script, "sh", String(pid)], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
+  const watcher = spawn("sh", ["-c", script, "sh", String(pid)], {
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+  });
   watcher.unref();
   (watcher.stdin as Socket).unref();
   return watcher;

@@ -13,6 +13,8 @@ export interface Session {
 
 /** How long a caller waits for a connection, new or of the pool. */
 const CONNECT_TIMEOUT = 2_000;
+/** A machine that vanished without a word is noticed this long after the last word. */
+const KEEP_ALIVE_DELAY = 10_000;
 
 /** The settings that every connection starts with, sent with the first message so that they cost no round trip. */
 export function connectionConfig({ url, statementTimeout, lockTimeout, settings }: Session): ClientConfig {
@@ -28,17 +30,18 @@ export function connectionConfig({ url, statementTimeout, lockTimeout, settings 
     jit: "off",
     ...settings,
   };
-  const address = new URL(url);
   const ours = Object.entries(all).map(([name, value]) => `-c ${name}=${value}`);
   // The driver would let `options` of the address replace ours, so they are joined, and ours come last and win.
-  const given = address.searchParams.get("options");
-  if (given !== null) address.searchParams.delete("options");
+  const address = URL.parse(url);
+  const given = address?.searchParams.get("options") ?? "";
+  address?.searchParams.delete("options");
   return {
-    connectionString: given === null ? url : address.href,
-    options: [...(given === null ? [] : [given]), ...ours].join(" "),
+    connectionString: address?.href ?? url,
+    options: [given, ...ours].join(" ").trim(),
     fallback_application_name: "fairlead",
     connectionTimeoutMillis: CONNECT_TIMEOUT,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
     types: typeParsers,
   };
 }

@@ -79,7 +79,6 @@ interface SettingsTable {
   default_projects_limit: Generated<number>;
   can_create_group: Generated<boolean>;
   default_theme_id: Generated<number>;
-  gravatar_enabled: Generated<boolean>;
   email_confirmation: Generated<"off" | "hard">;
   password_minimum_length: Generated<number>;
   require_token_expiry: Generated<boolean>;
@@ -97,9 +96,7 @@ interface UsersTable {
   username: string;
   name: string;
   email: string;
-  state: Generated<
-    "active" | "blocked" | "ldap_blocked" | "deactivated" | "banned" | "blocked_pending_approval"
-  >;
+  state: Generated<"active" | "blocked" | "ldap_blocked" | "deactivated" | "banned" | "blocked_pending_approval">;
   user_type: Generated<
     | "human"
     | "support_bot"

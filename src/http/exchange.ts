@@ -90,7 +90,8 @@ const textOf = (body: string) => {
 
 function writeHead({ reply, id, headers, budget, request }: Exchange, status: number, contentType: string | undefined) {
   const all = [...ALWAYS, "x-request-id", id, ...headers];
-  if (contentType !== undefined) all.push("content-type", contentType);
+  // What the handler said of its own answer wins.
+  if (contentType !== undefined && !headers.includes("content-type")) all.push("content-type", contentType);
   if (!headers.includes("content-security-policy")) all.push("content-security-policy", LOCKED_DOWN);
   if (budget) {
     all.push("ratelimit-limit", String(budget.limit), "ratelimit-name", budget.name);

@@ -52,7 +52,8 @@ async function execute(url: string, statement: string) {
 
 /** Waits in a shell for this process to end and for the engine to stop, so that even a killed run leaves nothing. */
 function removeAfterUs(dataDir: string) {
-  const script = 'read -r _; n=0; while [ -e "$1/postmaster.pid" ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n+1)); done; rm -rf "$1"';
+  const script =
+    'read -r _; n=0; while [ -e "$1/postmaster.pid" ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n+1)); done; rm -rf "$1"';
   const sweeper = spawn("sh", ["-c", script, "sh", dataDir], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
   sweeper.unref();
   (sweeper.stdin as Socket).unref();

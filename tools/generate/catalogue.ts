@@ -56,7 +56,8 @@ export async function readCatalogue(db: Db): Promise<Catalogue> {
         ) order by array_position('{p,u,x,f,c}', k.contype::text), k.conname collate "C"), '[]')
         from pg_constraint k where k.conrelid = c.oid and k.contype in ('p', 'u', 'x', 'f', 'c')) as constraints,
       array(select pg_get_indexdef(i.indexrelid) from pg_index i join pg_class ic on ic.oid = i.indexrelid
-        where i.indrelid = c.oid and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.conrelid = c.oid)
+        where i.indrelid = c.oid
+          and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.conrelid = c.oid)
         order by ic.relname collate "C") as indexes,
       array(select pg_get_triggerdef(t.oid) from pg_trigger t
         where t.tgrelid = c.oid and not t.tgisinternal order by t.tgname collate "C") as triggers

@@ -146,7 +146,7 @@ describe("hostile queries", () => {
       fc.property(fc.dictionary(name, value, { maxKeys: 20 }), (set) => {
         const entries = Object.entries(set).filter(([key]) => !["__proto__", "constructor", "prototype"].includes(key));
         const text = new URLSearchParams(entries).toString();
-        assert.deepEqual(Object.entries(parseQuery(text)).sort(), entries.sort());
+        assert.deepEqual({ ...parseQuery(text) }, Object.fromEntries(entries));
       }),
     );
   });

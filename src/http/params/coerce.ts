@@ -136,12 +136,22 @@ function unionReader(options: readonly TSchema[]): Reader {
   };
 }
 
-const KEYWORDS = new Set([
-  ...["type", "title", "description", "default", "examples", "deprecated", "offering", "plan"],
-  ...["format", "minLength", "maxLength", "minimum", "maximum", "not", "enum", "const", "anyOf"],
-  ...["items", "minItems", "maxItems", "commaList", "properties", "required", "patternProperties"],
-  ...["atLeastOneOf", "allOrNoneOf", "mutuallyExclusive"],
-]);
+const ANNOTATIONS = ["type", "title", "description", "examples", "deprecated", "offering", "plan"];
+const OF_VALUES = [
+  "default",
+  "format",
+  "minLength",
+  "maxLength",
+  "minimum",
+  "maximum",
+  "not",
+  "enum",
+  "const",
+  "anyOf",
+];
+const OF_LISTS = ["items", "minItems", "maxItems", "commaList", "patternProperties"];
+const OF_OBJECTS = ["properties", "required", "atLeastOneOf", "allOrNoneOf", "mutuallyExclusive"];
+const KEYWORDS = new Set([...ANNOTATIONS, ...OF_VALUES, ...OF_LISTS, ...OF_OBJECTS]);
 
 /** A keyword that nothing enforces would look like a check; better that the server does not start. */
 function checkKeywords(schema: TSchema): void {

@@ -67,7 +67,6 @@ function scan(body: Buffer, limits: JsonLimits): { members: number; escapes: boo
       }
     } else if (byte === COLON) {
       members++;
-      digits = 0;
     } else if (byte === COMMA || byte === OPEN_HASH || byte === OPEN_LIST) {
       if (++elements > limits.elements) throw refuse(`has more than ${limits.elements} elements`);
       if (byte !== COMMA && ++depth > limits.depth) throw refuse(`nests deeper than ${limits.depth} levels`);

@@ -70,7 +70,7 @@ function split(body: Buffer, headers: IncomingHttpHeaders, { files, partBytes }:
     });
     // Thrown, not noted, so that the parser does not go on to make a million parts of the rest.
     parser.on("partsLimit", () => {
-      reject(tooManyParameters());
+      throw tooManyParameters();
     });
     parser.on("error", () => reject(malformed()));
     parser.on("finish", () => resolve(parts));

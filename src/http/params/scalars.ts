@@ -115,10 +115,11 @@ export const readBoolean: Reader = (value, name, problems) => {
 
 export function enumReader(values: readonly TLiteralValue[]): Reader {
   const byText = new Map(values.map((value) => [String(value), value]));
-  return (value, name, problems) =>
-    typeof value === "object"
-      ? note(problems, name, INVALID)
-      : (byText.get(String(value)) ?? note(problems, name, NOT_LISTED));
+  return (value, name, problems) => {
+    const text = textOf(value);
+    if (text === undefined) return note(problems, name, INVALID);
+    return byText.get(text) ?? note(problems, name, NOT_LISTED);
+  };
 }
 
 export const readFile: Reader = (value, name, problems) =>

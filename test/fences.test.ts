@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, describe, test } from "node:test";
+
+const root = join(import.meta.dirname, "..");
+
+const IMPORTS = "eslint(no-restricted-imports)";
+const PROPERTIES = "eslint(no-restricted-properties)";
+const LINES = "eslint(max-lines)";
+const CYCLE = "import(no-cycle)";
+const lines = (count: number) => `export const first = 1;\n${"//\n".repeat(count - 1)}`;
+
+/** One violation a file: the rule that must report it, the file, its text. */
+const VIOLATIONS: readonly [rule: string, file: string, text: string][] = [
+  [IMPORTS, "src/lib/knows-db.ts", `export { query } from "#db/query.ts";`],
+  [IMPORTS, "src/lib/knows-config.ts", `import { config } from "#config.ts"; export const copy = config;`],
+  [IMPORTS, "src/lib/knows-later-folder.ts", `import { push } from "#git/push.ts"; export const copy = push;`],
+  [IMPORTS, "src/db/knows-http.ts", `import { send } from "#http/send.ts"; export const copy = send;`],
+  [IMPORTS, "src/db/knows-services.ts", `import { services } from "#services.ts"; export const copy = services;`],
+  [IMPORTS, "src/access/knows-http.ts", `import { send } from "#http/send.ts"; export const copy = send;`],
+  [
+    IMPORTS,
+    "src/access/knows-resource.ts",
+    `import { user } from "#resources/users/entity.ts"; export const copy = user;`,
+  ],
+  [
+    IMPORTS,
+    "src/http/knows-resource.ts",
+    `import { user } from "#resources/users/entity.ts"; export const copy = user;`,
+  ],
+  [IMPORTS, "src/services.ts", `import { user } from "#resources/users/entity.ts"; export const services = user;`],
+  [IMPORTS, "src/http/knows-tests.ts", `import { help } from "#test/help.ts"; export const copy = help;`],
+  [
+    IMPORTS,
+    "src/resources/tokens/takes-routes.ts",
+    `import { users } from "#resources/users/routes.ts"; export const copy = users;`,
+  ],
+  [
+    IMPORTS,
+    "src/resources/tokens/takes-jobs.ts",
+    `import { mail } from "#resources/users/jobs.ts"; export const copy = mail;`,
+  ],
+  [
+    IMPORTS,
+    "src/resources/tokens/takes-index.ts",
+    `import { all } from "#resources/index.ts"; export const copy = all;`,
+  ],
+  [IMPORTS, "src/db/fastify.ts", `import fastify from "fastify"; export const copy = fastify;`],
+  [
+    IMPORTS,
+    "src/resources/users/fastify-type.ts",
+    `import type { FastifyRequest } from "fastify"; export type Copy = FastifyRequest;`,
+  ],
+  [IMPORTS, "src/main.ts", `export const late = () => import("fastify");`],
+  [IMPORTS, "src/http/pg.ts", `import pg from "pg"; export const copy = pg;`],
+  [IMPORTS, "src/resources/users/pg.ts", `import type { Pool } from "pg"; export type Copy = Pool;`],
+  [IMPORTS, "src/db/child.ts", `import { spawn } from "node:child_process"; export const copy = spawn;`],
+  ["unicorn(prefer-node-protocol)", "src/http/prefix.ts", `import { join } from "path"; export const copy = join;`],
+  [IMPORTS, "src/http/env-import.ts", `import { env } from "node:process"; export const copy = env;`],
+  [IMPORTS, "src/http/require.ts", `import { createRequire } from "node:module"; export const copy = createRequire;`],
+  [PROPERTIES, "src/http/env.ts", `export const copy = process.env["HOME"];`],
+  [PROPERTIES, "src/db/env-taken.ts", `const { env } = process; export const copy = env;`],
+  [PROPERTIES, "src/lib/env-global.ts", `export const copy = globalThis.process.env;`],
+  [PROPERTIES, "src/lib/builtin.ts", `export const copy = process.getBuiltinModule("node:fs");`],
+  [
+    "import(no-relative-parent-imports)",
+    "src/db/parent.ts",
+    `import { text } from "../lib/text.ts"; export const copy = text;`,
+  ],
+  ["import(no-default-export)", "src/lib/default.ts", `const text = ""; export default text;`],
+  ["oxc(no-barrel-file)", "src/lib/barrel.ts", `export * from "./text.ts";`],
+  [CYCLE, "src/lib/chicken.ts", `import { egg } from "./egg.ts"; export const chicken = () => egg;`],
+  [
+    CYCLE,
+    "src/resources/users/circle.ts",
+    `import { other } from "#resources/tokens/circle.ts"; export const circle = () => other;`,
+  ],
+  [
+    "typescript(no-floating-promises)",
+    "src/lib/floating.ts",
+    `async function work() {}\nexport const start = () => { work(); };`,
+  ],
+  [
+    "typescript(consistent-type-imports)",
+    "src/lib/import-type.ts",
+    `export type Copy = import("fastify").FastifyRequest;`,
+  ],
+  [LINES, "src/http/long.ts", lines(301)],
+];
+
+/** What the same rules must leave alone. */
+const ALLOWED: Readonly<Record<string, string>> = {
+  "src/lib/text.ts": `export const text = "";`,
+  "src/lib/egg.ts": `import { chicken } from "./chicken.ts"; export const egg = () => chicken;`,
+  "src/lib/long.ts": lines(300),
+  "src/config.ts": `export const config = process.env;`,
+  "src/db/query.ts": `import pg from "pg"; import { text } from "#lib/text.ts"; export const query = { pg, text };`,
+  "src/db/server.ts": `import { spawn } from "node:child_process"; export const start = spawn;`,
+  "src/db/types.ts": lines(400),
+  "src/access/rule.ts": `import { query } from "#db/query.ts"; export const rule = query;`,
+  "src/http/send.ts": `import fastify from "fastify"; import { rule } from "#access/rule.ts"; export const send = { fastify, rule };`,
+  "src/http/send.test.ts": `import { spawn } from "node:child_process"; import { help } from "#test/help.ts"; export const copy = { spawn, help };`,
+  "src/resources/index.ts": `import { users } from "./users/routes.ts"; export const all = [users];`,
+  "src/resources/users/entity.ts": `export const user = "";`,
+  "src/resources/users/routes.ts": `import { user } from "./entity.ts"; import { send } from "#http/send.ts"; export const users = { user, send };`,
+  "src/resources/users/jobs.ts": `export const mail = "";`,
+  "src/resources/tokens/entity.ts": `import { user } from "#resources/users/entity.ts"; export const token = user;`,
+  "src/resources/tokens/circle.ts": `import { circle } from "#resources/users/circle.ts"; export const other = () => circle;`,
+  "test/help.ts": `import pg from "pg"; import { spawn } from "node:child_process"; export const help = { pg, spawn, env: process.env };`,
+};
+
+/** Their only fault is the circle that the planted file closes. */
+const CLOSED = ["src/lib/egg.ts", "src/resources/tokens/circle.ts"];
+
+describe("fences", () => {
+  let project: string;
+  let reported: Map<string, string[]>;
+
+  before(() => {
+    project = mkdtempSync(join(tmpdir(), "fairlead-fences-"));
+    for (const file of [".oxlintrc.json", "package.json", "tsconfig.json"])
+      copyFileSync(join(root, file), join(project, file));
+    symlinkSync(join(root, "node_modules"), join(project, "node_modules"));
+    for (const [, file, text] of VIOLATIONS) plant(file, text);
+    for (const [file, text] of Object.entries(ALLOWED)) plant(file, text);
+    reported = lint();
+  });
+  after(() => rmSync(project, { recursive: true }));
+
+  const plant = (file: string, text: string) => {
+    mkdirSync(dirname(join(project, file)), { recursive: true });
+    writeFileSync(join(project, file), `${text.trimEnd()}\n`);
+  };
+
+  const program = (...args: string[]) => spawnSync(process.execPath, args, { cwd: project, encoding: "utf8" });
+
+  const lint = () => {
+    const { stdout } = program("node_modules/oxlint/bin/oxlint", "--format=json", "src", "test");
+    const { diagnostics } = JSON.parse(stdout) as { diagnostics: { code: string; filename: string }[] };
+    const named = diagnostics.map(({ code, filename }) => ({ code, file: filename }));
+    return new Map(
+      [...Map.groupBy(named, ({ file }) => file)].map(([file, found]) => [
+        file,
+        [...new Set(found.map(({ code }) => code))],
+      ]),
+    );
+  };
+
+  for (const [rule, file] of VIOLATIONS) {
+    test(`${file} is reported by ${rule}`, () => assert.deepEqual(reported.get(file), [rule]));
+  }
+
+  for (const file of Object.keys(ALLOWED)) {
+    test(`${file} is left alone`, () =>
+      assert.deepEqual(reported.get(file), CLOSED.includes(file) ? [CYCLE] : undefined));
+  }
+
+  test("an enum is refused by the compiler", () => {
+    plant("src/lib/enum.ts", "export enum Colour { Red }");
+    const { stdout } = program("node_modules/typescript/bin/tsc", "--noEmit", "--pretty", "false");
+    assert.match(stdout, /src\/lib\/enum\.ts\(1,13\): error TS1294/);
+  });
+});
