@@ -178,6 +178,7 @@ create table users (
   provisioned_by_group_id bigint,
   created_at timestamp(3) with time zone not null default now(),
   updated_at timestamp(3) with time zone not null default now(),
+  search_text text not null generated always as (((lower(name) || chr(10)) || lower(username))) stored,
   constraint users_pkey PRIMARY KEY (id),
   constraint users_created_by_id_fkey FOREIGN KEY (created_by_id) REFERENCES users(id) ON DELETE SET NULL,
   constraint users_namespace_id_fkey FOREIGN KEY (namespace_id) REFERENCES namespaces(id),
@@ -191,19 +192,18 @@ create table users (
 CREATE INDEX users_admins ON public.users USING btree (id) WHERE admin;
 CREATE INDEX users_auditors ON public.users USING btree (id) WHERE auditor;
 CREATE INDEX users_blocked ON public.users USING btree (id) WHERE (state = ANY (ARRAY['blocked'::text, 'ldap_blocked'::text]));
-CREATE INDEX users_by_created_at ON public.users USING btree (created_at, id) INCLUDE (state, user_type, admin, auditor, external, two_factor_enabled);
-CREATE INDEX users_by_id ON public.users USING btree (id) INCLUDE (state, user_type, admin, auditor, external, two_factor_enabled, created_at);
-CREATE INDEX users_by_name ON public.users USING btree (name, id) INCLUDE (state, user_type, admin, auditor, external, two_factor_enabled, created_at);
-CREATE INDEX users_by_updated_at ON public.users USING btree (updated_at, id) INCLUDE (state, user_type, admin, auditor, external, two_factor_enabled, created_at);
-CREATE INDEX users_by_username ON public.users USING btree (username, id) INCLUDE (state, user_type, admin, auditor, external, two_factor_enabled, created_at);
+CREATE INDEX users_by_created_at ON public.users USING btree (created_at, id) INCLUDE (state, user_type, admin, auditor, external, two_factor_enabled, search_text);
+CREATE INDEX users_by_id ON public.users USING btree (id) INCLUDE (state, user_type, admin, auditor, external, two_factor_enabled, created_at, search_text);
+CREATE INDEX users_by_name ON public.users USING btree (name, id) INCLUDE (state, user_type, admin, auditor, external, two_factor_enabled, created_at, search_text);
+CREATE INDEX users_by_updated_at ON public.users USING btree (updated_at, id) INCLUDE (state, user_type, admin, auditor, external, two_factor_enabled, created_at, search_text);
+CREATE INDEX users_by_username ON public.users USING btree (username, id) INCLUDE (state, user_type, admin, auditor, external, two_factor_enabled, created_at, search_text);
 CREATE UNIQUE INDEX users_email_taken ON public.users USING btree (lower(email));
 CREATE INDEX users_external ON public.users USING btree (id) WHERE external;
 CREATE INDEX users_name_exact ON public.users USING btree (lower(name));
-CREATE INDEX users_name_words ON public.users USING gin (name gin_trgm_ops);
 CREATE UNIQUE INDEX users_namespace_taken ON public.users USING btree (namespace_id);
 CREATE INDEX users_not_active ON public.users USING btree (id) WHERE (state <> 'active'::text);
 CREATE INDEX users_not_human ON public.users USING btree (id) WHERE (user_type <> 'human'::text);
 CREATE UNIQUE INDEX users_public_email_taken ON public.users USING btree (lower(public_email)) WHERE (public_email IS NOT NULL);
 CREATE UNIQUE INDEX users_username_taken ON public.users USING btree (lower(username));
-CREATE INDEX users_username_words ON public.users USING gin (username gin_trgm_ops);
 CREATE INDEX users_with_two_factor ON public.users USING btree (id) WHERE two_factor_enabled;
+CREATE INDEX users_words ON public.users USING gin (search_text gin_trgm_ops);

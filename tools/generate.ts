@@ -4,17 +4,23 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
+import { describeSettings } from "#config.ts";
 import { openDatabase } from "#db/database.ts";
 import { migrate } from "#db/migrate.ts";
 import { startServer } from "#db/server.ts";
+import { operationsOf } from "#http/app.ts";
+import { openApiOf } from "#http/openapi.ts";
+import { resources } from "#resources/index.ts";
 import { readCatalogue, type Catalogue } from "./generate/catalogue.ts";
+import { configurationPage } from "./generate/configuration.ts";
+import { endpointsPage } from "./generate/endpoints.ts";
 import { schemaSql } from "./generate/schema.ts";
 import { databaseTypes } from "./generate/types.ts";
 
 /** A file that is derived from others, committed so that a change of it is reviewed, and checked for freshness. */
 interface Generator {
   readonly file: string;
-  make(): Promise<string>;
+  make(): string | Promise<string>;
 }
 
 const root = join(import.meta.dirname, "..");
@@ -24,6 +30,9 @@ const catalogue = once(readFreshCatalogue);
 const generators: readonly Generator[] = [
   { file: "src/db/types.ts", make: async () => databaseTypes(await catalogue()) },
   { file: "docs/schema.sql", make: async () => schemaSql(await catalogue()) },
+  { file: "docs/openapi.json", make: () => `${JSON.stringify(openApiOf(operationsOf(resources)), null, 2)}\n` },
+  { file: "docs/endpoints.md", make: () => endpointsPage(operationsOf(resources)) },
+  { file: "docs/configuration.md", make: () => configurationPage(describeSettings()) },
 ];
 
 const check = process.argv.includes("--check");
@@ -62,9 +71,9 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   return () => (made ??= make());
 }
 
-/** As the project's formatter would write it; what it does not know, such as SQL, stays as it is. */
+/** Code as the project's formatter would write it; the formatter leaves documents alone. */
 async function format(file: string, text: string): Promise<string> {
-  if (file.endsWith(".sql")) return text;
+  if (!file.endsWith(".ts")) return text;
   const formatter = join(root, "node_modules/.bin/oxfmt");
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const child = execFile(formatter, [`--stdin-filepath=${file}`], { cwd: root }, (error, stdout) =>

@@ -8,7 +8,7 @@ import { type Exchange, sendError, sendNothing } from "./exchange.ts";
 import { namespaceAddress, rewriteTarget, routeOf } from "./paths.ts";
 import { type Kernel, makeKernel, open, refuseOversize, serve } from "./serve.ts";
 
-const API = "/api/v4";
+export const API = "/api/v4";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 const MOST_HEADER_BYTES = 64 * 1024;
 
@@ -87,7 +87,6 @@ function answerOtherMethods(app: FastifyInstance, kernel: Kernel, url: string, s
     app.route({
       method: [...others],
       url,
-      exposeHeadRoute: false,
       handler: (request, reply) => refuse(kernel, request, reply, wrongMethod(), ["allow", allow]),
     });
   }

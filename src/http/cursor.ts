@@ -1,4 +1,5 @@
 import { badParameter } from "#lib/refusal.ts";
+import { readTime } from "./params/dates.ts";
 
 /** A position in an ordered list: the ordering column's value of the last row seen, and its id. */
 export interface Cursor {
@@ -34,10 +35,5 @@ function parse(text: string): unknown {
 function fits(orderBy: string, value: unknown): boolean {
   if (orderBy === "id") return Number.isSafeInteger(value);
   if (typeof value !== "string" || value.includes("\0") || !value.isWellFormed()) return false;
-  return !orderBy.endsWith("_at") || isTime(value);
+  return !orderBy.endsWith("_at") || readTime(value) === value;
 }
-
-const isTime = (text: string) => {
-  const time = new Date(text);
-  return !Number.isNaN(time.getTime()) && time.toISOString() === text && time.getUTCFullYear() > 0;
-};

@@ -43,17 +43,29 @@ export function sendJson(exchange: Exchange, status: number, value: unknown) {
   if (status === 200 && (request.method === "GET" || request.method === "HEAD")) {
     const etag = `W/"${hash("sha256", body, "hex").slice(0, 32)}"`;
     exchange.headers.push("etag", etag, "cache-control", "max-age=0, private, must-revalidate");
-    if (request.headers["if-none-match"] === etag) return finish(exchange, 304, undefined, undefined);
+    if (isKnown(request, etag)) return finish(exchange, 304, undefined, undefined);
   } else {
     exchange.headers.push("cache-control", "no-store");
   }
   return finish(exchange, status, "application/json", body);
 }
 
+/** Caches between us may keep several, or drop the mark of a weak one. */
+function isKnown(request: FastifyRequest, etag: string): boolean {
+  const strong = (tag: string) => tag.trim().replace(/^W\//, "");
+  const known = request.headers["if-none-match"]?.split(",") ?? [];
+  return known.some((tag) => strong(tag) === strong(etag) || tag.trim() === "*");
+}
+
 export const sendNothing = (exchange: Exchange, status: number) => finish(exchange, status, undefined, undefined);
 
-export const sendPlain = (exchange: Exchange, status: number, contentType: string, body: string | Buffer) =>
+/** What the handler named by an `etag` is not sent again to a caller who has it. */
+export function sendPlain(exchange: Exchange, status: number, contentType: string, body: string | Buffer) {
+  const { headers, request } = exchange;
+  const at = headers.indexOf("etag");
+  if (at !== -1 && isKnown(request, headers[at + 1] ?? "")) return sendNothing(exchange, 304);
   finish(exchange, status, contentType, body);
+}
 
 /** Streams an answer; once it has begun, a failure can only cut it off. */
 export async function sendStream(exchange: Exchange, status: number, contentType: string, body: Readable) {

@@ -35,6 +35,10 @@ type AnyQuery<O> = SelectQueryBuilder<any, any, O>;
 interface PageOptions {
   /** The order where the caller asked for none; only offset paging uses it. */
   readonly unasked?: <O>(query: AnyQuery<O>) => AnyQuery<O>;
+  /** How many rows there are, where that is known already. */
+  readonly total?: number;
+  /** Where offset paging ends for this query, if earlier than for others. */
+  readonly offsetLimit?: number;
 }
 
 export interface Page<R> {
@@ -74,7 +78,8 @@ export interface PagingInput {
 
 /** How the answer tells of its place in the list: headers, made of links to other places. */
 export interface Places {
-  link(changes: Readonly<Record<string, string | number | undefined>>): string;
+  /** Undefined where it would be too long to be followed. */
+  link(changes: Readonly<Record<string, string | number | undefined>>): string | undefined;
   setHeader(name: string, value: string): void;
 }
 
@@ -96,28 +101,35 @@ export function readPaging(options: PagingOptions, input: PagingInput) {
   if (keyset && !options.keyset?.includes(orderBy)) {
     throw notAllowed("Keyset pagination is not yet available for this type of request");
   }
-  if (!keyset && options.offsetLimit && page * perPage > options.offsetLimit.rows) {
-    const { rows, type } = options.offsetLimit;
-    throw notAllowed(
-      `Offset pagination has a maximum allowed offset of ${rows} for requests that return objects of type ${type}. ` +
-        "Remaining records can be retrieved using keyset pagination.",
-    );
-  }
+  if (!keyset && options.offsetLimit) refuseTooFar(page * perPage, options.offsetLimit.rows, options.offsetLimit.type);
   const cursor = keyset && input.cursor !== undefined ? decodeCursor(input.cursor, orderBy, sort) : undefined;
   return { perPage, page, keyset, orderBy, sort, cursor, asked: order_by !== undefined || asked !== undefined };
 }
 
 type Paging = ReturnType<typeof readPaging>;
 
+function refuseTooFar(asked: number, most: number, type: string) {
+  if (asked <= most) return;
+  throw notAllowed(
+    `Offset pagination has a maximum allowed offset of ${most} for requests that return objects of type ${type}. ` +
+      "Remaining records can be retrieved using keyset pagination.",
+  );
+}
+
 const notAllowed = (error: string) => new Refusal("not allowed", error, { error });
 
 /** Makes the `page` of one request. */
 export function pageFor<R>(options: PagingOptions, paging: Paging, db: Db, places: Places): Page<R> {
   const column = options.orders?.[paging.orderBy] ?? options.id;
-  const rows = <O>(query: AnyQuery<O>, { unasked }: PageOptions = {}) =>
-    paging.keyset
-      ? keysetRows(query, column, options, paging, places)
-      : offsetRows(query, unasked && !paging.asked ? unasked : ordered(column, options.id, paging.sort), options, paging, db, places);
+  const rows = <O>(query: AnyQuery<O>, given: PageOptions = {}) => {
+    if (paging.keyset) return keysetRows(query, column, options, paging, places);
+    if (given.offsetLimit !== undefined) {
+      refuseTooFar(paging.page * paging.perPage, given.offsetLimit, options.offsetLimit?.type ?? "this kind");
+    }
+    const order = given.unasked && !paging.asked ? given.unasked : ordered(column, options.id, paging.sort);
+    const count = async () => given.total ?? (await countUpTo(query, db));
+    return offsetRows(query, order, count, options.id, paging, places);
+  };
   const page = async (query: AnyQuery<any>, present: (row: any) => any, given?: PageOptions) =>
     (await rows(query, given)).map(present);
   return Object.assign(page, { rows }) as Page<R>;
@@ -143,7 +155,7 @@ async function keysetRows<O>(
   const last = rows.at(-1) as Record<string, string | number> | undefined;
   if (last) {
     const next = encodeCursor(orderBy, sort, last[nameOf(column)] ?? "", Number(last[nameOf(options.id)]));
-    places.setHeader("link", `<${places.link({ cursor: next, page: undefined })}>; rel="next"`);
+    setLinks(places, [["next", { cursor: next, page: undefined }]]);
   }
   return rows;
 }
@@ -161,9 +173,9 @@ const nameOf = (column: string) => column.slice(column.lastIndexOf(".") + 1);
 async function offsetRows<O>(
   query: AnyQuery<O>,
   order: <Row>(query: AnyQuery<Row>) => AnyQuery<Row>,
-  options: PagingOptions,
+  count: () => Promise<number>,
+  id: string,
   { page, perPage }: Paging,
-  db: Db,
   places: Places,
 ): Promise<O[]> {
   const skipped = (page - 1) * perPage;
@@ -174,14 +186,14 @@ async function offsetRows<O>(
       ? await order(query).limit(limit).execute()
       : await order(
           query.where(
-            sql<boolean>`${sql.ref(options.id)} in (${order(query.clearSelect().select(sql.ref(options.id).as("id")))
+            sql<boolean>`${sql.ref(id)} in (${order(query.clearSelect().select(sql.ref(id).as("id")))
               .limit(limit)
               .offset(skipped)})`,
           ),
         ).execute();
   const rows = found.slice(0, perPage);
   const more = found.length > perPage;
-  const total = more || (rows.length === 0 && page > 1) ? await countUpTo(query, db) : skipped + rows.length;
+  const total = more || (rows.length === 0 && page > 1) ? await count() : skipped + rows.length;
   tellPlace(places, { page, perPage, more, total });
   return rows;
 }
@@ -198,6 +210,16 @@ async function countUpTo(query: AnyQuery<unknown>, db: Db): Promise<number> {
   return count;
 }
 
+type Relation = readonly [rel: string, changes: Parameters<Places["link"]>[0]];
+
+function setLinks(places: Places, relations: readonly Relation[]) {
+  const links = relations.flatMap(([rel, changes]) => {
+    const link = places.link(changes);
+    return link === undefined ? [] : [`<${link}>; rel="${rel}"`];
+  });
+  if (links.length > 0) places.setHeader("link", links.join(", "));
+}
+
 function tellPlace(
   places: Places,
   { page, perPage, more, total }: { page: number; perPage: number; more: boolean; total: number },
@@ -206,18 +228,17 @@ function tellPlace(
   const pages = Math.max(Math.ceil(total / perPage), 1);
   const previous = page > 1 && (!counted || page <= pages + 1) ? page - 1 : undefined;
   const next = more ? page + 1 : undefined;
-  const to = (rel: string, number: number) => `<${places.link({ page: number, per_page: perPage })}>; rel="${rel}"`;
-  const links = [
-    ...(previous === undefined ? [] : [to("prev", previous)]),
-    ...(next === undefined ? [] : [to("next", next)]),
-    to("first", 1),
-    ...(counted ? [to("last", pages)] : []),
-  ];
+  const to = (rel: string, number: number): Relation => [rel, { page: number, per_page: perPage }];
   places.setHeader("x-per-page", String(perPage));
   places.setHeader("x-page", String(page));
   places.setHeader("x-next-page", next === undefined ? "" : String(next));
   places.setHeader("x-prev-page", previous === undefined ? "" : String(previous));
-  places.setHeader("link", links.join(", "));
+  setLinks(places, [
+    ...(previous === undefined ? [] : [to("prev", previous)]),
+    ...(next === undefined ? [] : [to("next", next)]),
+    to("first", 1),
+    ...(counted ? [to("last", pages)] : []),
+  ]);
   if (!counted) return;
   places.setHeader("x-total", String(total));
   places.setHeader("x-total-pages", String(pages));

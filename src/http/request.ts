@@ -2,6 +2,7 @@ import { randomFillSync } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import type { Credentials } from "#access/authenticate.ts";
 import type { Config } from "#config.ts";
+import { badParameter } from "#lib/refusal.ts";
 import type { RawSet } from "./params/raw.ts";
 
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -33,6 +34,7 @@ export function credentialsOf(request: FastifyRequest, params: RawSet): Credenti
   const bearer = headers.authorization;
   if (bearer && /^bearer /i.test(bearer)) tokens.push(bearer.slice(7).trim());
   const parameter = params["private_token"];
+  if (typeof parameter === "object" && parameter !== null) throw badParameter("private_token is invalid");
   if (parameter !== undefined && parameter !== "" && parameter !== null) tokens.push(String(parameter));
   return { tokens, sudo: params["sudo"] ?? headers["sudo"] };
 }
@@ -48,17 +50,25 @@ export function siteNamer(config: Config): (request: FastifyRequest) => string {
     const host = request.host.toLowerCase();
     const known =
       LOOPBACK.test(host) || allowed.has(host) || allowed.has(host.replace(/:\d+$/, "")) || (allowed.has("*") && /^[\w.:[\]-]+$/.test(host));
-    return known ? `${request.protocol}://${host}` : fallback;
+    const site = `${request.protocol}://${host}`;
+    // A port past 65535 or 127.999.0.1 looks like a host but is none.
+    return known && URL.canParse(site) ? site : fallback;
   };
 }
 
-/** The link back to a list at another place: the same parameters but for the changed ones, and no secret. */
+/** Bytes of the longest target that is looked at. */
+export const MOST_TARGET = 8192;
+
+/**
+ * The link back to a list at another place: the same parameters but for the changed ones, and no secret. Parameters may
+ * come in a body, so there is none where it would be longer than we ourselves accept.
+ */
 export function linkTo(
   site: string,
   path: string,
   params: RawSet,
   changes: Readonly<Record<string, string | number | undefined>>,
-): string {
+): string | undefined {
   const pairs: string[] = [];
   for (const [name, value] of Object.entries(params)) {
     if (!(name in changes) && !SECRETS.has(name)) addPairs(pairs, encodeURIComponent(name), value);
@@ -66,7 +76,8 @@ export function linkTo(
   for (const [name, value] of Object.entries(changes)) {
     if (value !== undefined) pairs.push(`${name}=${encodeURIComponent(value)}`);
   }
-  return `${site}${path}?${pairs.join("&")}`;
+  const target = `${path}?${pairs.join("&")}`;
+  return target.length > MOST_TARGET ? undefined : site + target;
 }
 
 const SECRETS = new Set(["private_token", "access_token", "job_token", "token", "password"]);

@@ -18,7 +18,7 @@ import { parseQuery } from "./params/brackets.ts";
 import { parseJson } from "./params/json.ts";
 import { readMultipart } from "./params/multipart.ts";
 import { emptySet, merge, type RawSet, snakeCase } from "./params/raw.ts";
-import { credentialsOf, linkTo, requestIds, siteNamer } from "./request.ts";
+import { credentialsOf, linkTo, MOST_TARGET, requestIds, siteNamer } from "./request.ts";
 
 /** What all endpoints of one application share. */
 export interface Kernel {
@@ -33,7 +33,6 @@ export const makeKernel = (services: Services): Kernel => ({
   siteOf: siteNamer(services.config),
 });
 
-const MOST_TARGET = 8192;
 const MOST_HEADERS = 100;
 
 /** Opens an exchange and refuses what is too large to be looked at. */

@@ -23,7 +23,7 @@ export interface TestUser {
   readonly tokenId: number;
 }
 
-export interface Call extends Pick<InjectOptions, "payload" | "query"> {
+export interface Call extends Pick<InjectOptions, "payload" | "query" | "remoteAddress"> {
   readonly token?: string | undefined;
   readonly headers?: Record<string, string>;
 }
@@ -59,7 +59,7 @@ export async function testApp({ env = {}, resources = allResources, databaseUrl 
   await app.ready();
 
   const call = async (method: NonNullable<InjectOptions["method"]>, path: string, { token, headers, ...rest }: Call = {}): Promise<Reply> => {
-    const url = path.startsWith("/") && !/^\/(api|-|uploads)\b/.test(path) ? `/api/v4${path}` : path;
+    const url = path.startsWith("/") && !/^\/(api|-|uploads)(\/|$)/.test(path) ? `/api/v4${path}` : path;
     const answer = await app.inject({
       method,
       url,

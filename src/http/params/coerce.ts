@@ -59,7 +59,7 @@ function compileProperty(key: string, schema: TSchema, inPath: boolean): Propert
   const read = readerOf(inner);
   return {
     key,
-    read: inPath && Type.IsInteger(inner) ? pathNumberReader(read) : read,
+    read: inPath && Type.IsInteger(inner) ? pathNumberReader(read, keywordsOf(inner)) : read,
     required: !Type.IsOptional(schema),
     nullable,
     emptyIsNull: !keepsEmpty(inner),

@@ -1,4 +1,5 @@
 import type { TLiteralValue } from "typebox";
+import { noSuchRoute } from "#http/errors.ts";
 import { missing } from "#lib/refusal.ts";
 import { readDay, readTime } from "./dates.ts";
 import { UploadedFile } from "./raw.ts";
@@ -20,6 +21,8 @@ export interface Keywords {
   readonly maxItems?: number;
   /** A list that may also come as `a,b`. */
   readonly commaList?: boolean;
+  /** A number of a path that, written otherwise, makes it another path. */
+  readonly "x-digits-only"?: boolean;
 }
 
 export const INVALID = "is invalid";
@@ -84,13 +87,18 @@ export const integerReader =
     return problem ? note(problems, name, problem) : number;
   };
 
-/** In a path, a number that no row can have names nothing: 404. What is no number at all stays 400. */
+/**
+ * In a path, a number that no row can have names nothing: 404. What is no number at all stays 400, but for addresses
+ * that exist only with digits.
+ */
 export const pathNumberReader =
-  (read: Reader): Reader =>
+  (read: Reader, { "x-digits-only": digitsOnly }: Keywords): Reader =>
   (value, name, problems) => {
     const before = problems.length;
     const number = read(value, name, problems);
-    if (problems.length > before && typeof value === "string" && INTEGER.test(value)) throw missing();
+    if (problems.length === before || typeof value !== "string") return number;
+    if (digitsOnly && !/^\d+$/.test(value)) throw noSuchRoute();
+    if (INTEGER.test(value)) throw missing();
     return number;
   };
 

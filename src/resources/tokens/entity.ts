@@ -15,10 +15,13 @@ const token = {
   expires_at: Nullable(Type.String({ format: "date" })),
 };
 
-export const Token = Type.Object(token, { additionalProperties: false });
+export const Token = Type.Object(token, { additionalProperties: false, title: "Token" });
 
 /** A token just made: the only answer that ever shows its value. */
-export const NewToken = Type.Object({ ...token, token: Type.String() }, { additionalProperties: false });
+export const NewToken = Type.Object(
+  { ...token, token: Type.String() },
+  { additionalProperties: false, title: "NewToken" },
+);
 
 export const presentToken = (row: TokenRow): Static<typeof Token> => ({
   id: row.id,

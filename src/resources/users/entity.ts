@@ -73,13 +73,13 @@ const account = {
 const PREMIUM = { plan: "premium" } as const;
 
 /** The public summary, as lists and embedded users show it. */
-export const UserSummary = Type.Object(summary, exact);
+export const UserSummary = Type.Object(summary, { ...exact, title: "UserSummary" });
 
 /** Another user, as anyone who is signed in sees them. */
-export const UserProfile = Type.Object(profile, exact);
+export const UserProfile = Type.Object(profile, { ...exact, title: "UserProfile" });
 
 /** The caller's own account. */
-export const CurrentUser = Type.Object(account, exact);
+export const CurrentUser = Type.Object(account, { ...exact, title: "CurrentUser" });
 
 /** Everything that administrators see. */
 export const AdminUser = Type.Object(
@@ -108,7 +108,7 @@ export const AdminUser = Type.Object(
       }),
     ),
   },
-  exact,
+  { ...exact, title: "AdminUser" },
 );
 
 export type UserSummary = Static<typeof UserSummary>;

@@ -5,7 +5,7 @@ import type { Database } from "#db/types.ts";
 import { NOT_INTERNAL } from "./kinds.ts";
 import type { UserFilters } from "./params.ts";
 import { summaryColumns } from "./queries.ts";
-import { matchesSearch, type Search } from "./search.ts";
+import type { Search } from "./search.ts";
 
 type Filters = Static<typeof UserFilters>;
 type Users = SelectQueryBuilder<Database & { u: Database["users"] }, "u", object>;
@@ -23,16 +23,18 @@ const stateIsNot = (states: readonly string[]) => sql<boolean>`u.state not in ($
 const typeIs = (types: readonly string[]) => sql<boolean>`u.user_type in (${literals(types)})`;
 const lit = (text: string) => sql<boolean>`${sql.raw(text)}`;
 
-/** The users that a caller asked for, in no order yet. */
-export function listUsers(db: Db, filters: Filters, viewer: Viewer, search: Search | undefined) {
+/** The users that a caller asked for, in no order yet; a search narrows them afterwards. */
+export function listUsers(db: Db, filters: Filters, viewer: Viewer) {
   let query: Users = db.selectFrom("users as u");
   const only = (condition: ReturnType<typeof lit>) => (query = query.where(condition));
 
   if (viewer === "anonymous") only(stateIsNot(CLOSED));
   if (filters.username !== undefined) only(sql`lower(u.username) = lower(${filters.username})`);
   if (filters.public_email !== undefined) only(sql`lower(u.public_email) = lower(${filters.public_email})`);
-  if (search) only(matchesSearch(search));
-  if (filters.active) only(lit("u.state = 'active'")) && only(typeIs(NOT_INTERNAL));
+  if (filters.active) {
+    only(lit("u.state = 'active'"));
+    only(typeIs(NOT_INTERNAL));
+  }
   if (filters.blocked) only(stateIs(["blocked", "ldap_blocked"]));
   if (filters.external) only(lit("u.external"));
   if (filters.humans) only(lit("u.user_type = 'human'"));

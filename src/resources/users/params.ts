@@ -7,7 +7,7 @@ const PREMIUM = { plan: "premium" } as const;
 const NOT_HOSTED = { offering: ["self-managed", "dedicated"] } as const;
 
 /** The id of a user in a path: digits only, anything else is no such route. */
-export const UserId = Type.Object({ id: Id });
+export const UserId = Type.Object({ id: Type.Integer({ minimum: 0, "x-digits-only": true }) });
 
 export const UserFilters = Type.Object(
   {
@@ -58,8 +58,9 @@ const profile = {
   theme_id: Type.Optional(Type.Integer()),
   commit_email: nullable("Address for commits; `_private` for one that hides the address"),
   public_email: nullable("Address that everyone sees"),
-  extern_uid: optional("The user's id at an identity provider"),
-  provider: optional("Name of that identity provider"),
+  // Both stand in one unique index, whose rows may not be longer than 2,704 bytes.
+  extern_uid: Type.Optional(Type.String({ maxLength: 512, description: "The user's id at an identity provider" })),
+  provider: Type.Optional(Type.String({ maxLength: 128, description: "Name of that identity provider" })),
   group_id_for_saml: Type.Optional(Id),
   external: Flag,
   private_profile: Type.Optional(Nullable(Type.Boolean())),
@@ -94,7 +95,7 @@ export const NewUser = Type.Object(
 
 export const UserChanges = Type.Object(
   {
-    id: Id,
+    ...UserId.properties,
     username: Type.Optional(Text(1024)),
     name: Type.Optional(Text(1024)),
     email: Type.Optional(Text(1024)),

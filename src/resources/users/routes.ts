@@ -15,7 +15,7 @@ import { bestMatchFirst, byName, listUsers, type Viewer } from "./list.ts";
 import { NewUser, UserChanges, UserFilters, UserId } from "./params.ts";
 import { presentCurrentUser, presentProfile, presentSummary } from "./present.ts";
 import { identitiesOf, wholeUser } from "./queries.ts";
-import { findHits, readSearch } from "./search.ts";
+import { FARTHEST, findHits, matchesSearch, readSearch } from "./search.ts";
 
 const scopes = ["read_user"] as const;
 
@@ -37,11 +37,16 @@ export const users = {
       const viewer = viewerOf(actor, services);
       if (viewer === "anonymous") await refuseAnonymousListing(services, params.username);
       if (viewer !== "administrator" && params.extern_uid !== undefined) throw forbidden();
-      const search = params.search?.trim() ? await findHits(db, readSearch(params.search, viewer === "administrator")) : undefined;
-      const query = listUsers(db, params, viewer, search);
-      const unasked = search && { unasked: search.hits ? bestMatchFirst(search) : byName };
-      if (viewer !== "administrator") return page(query, presentSummary(site), unasked);
-      const rows = await page.rows(query, unasked);
+      const filtered = listUsers(db, params, viewer);
+      const search = params.search?.trim() ? await findHits(filtered, readSearch(params.search, viewer === "administrator")) : undefined;
+      const query = search ? filtered.where(matchesSearch(search)) : filtered;
+      const options = search && {
+        unasked: search.hits ? bestMatchFirst(search) : byName,
+        total: search.hits?.length ?? Infinity,
+        ...(!search.hits && { offsetLimit: FARTHEST }),
+      };
+      if (viewer !== "administrator") return page(query, presentSummary(site), options);
+      const rows = await page.rows(query, options);
       const ids = rows.map(({ id }) => id);
       return adminViews(db, ids, { services, site, customAttributes: params.with_custom_attributes === true });
     },

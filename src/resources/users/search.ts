@@ -1,5 +1,4 @@
-import { type RawBuilder, sql } from "kysely";
-import type { Db } from "#db/database.ts";
+import { type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
 
 /** A search in progress: what was asked, and the users it hits where those are few enough to be named. */
 export interface Search {
@@ -10,8 +9,11 @@ export interface Search {
   readonly hits?: readonly number[];
 }
 
-export const MOST_HITS = 10_000;
+const MOST_HITS = 20_000;
 const MOST_WORDS = 8;
+
+/** How far a search with too many hits may be paged by number; further on, keyset paging is as fast as at the start. */
+export const FARTHEST = 5000;
 
 /** Splits a search into words and quoted phrases; those of three letters and more match inside names. */
 export function readSearch(asked: string, privateEmails: boolean): Search {
@@ -24,40 +26,50 @@ export function readSearch(asked: string, privateEmails: boolean): Search {
 }
 
 /**
- * Names the hits of a search while they are few. The trigram indexes find them at once whatever the list is ordered by;
- * left to itself, the planner may walk the whole order to find twenty rare ones. A search with more hits than that is
- * so common that walking the order meets them soon.
+ * Names the hits of a search among the given users while they are few. The trigram index finds them at once, whatever
+ * the list is ordered by; left to itself, the planner may walk the whole order to find twenty rare ones. A search with
+ * more hits is so common that a walk meets them soon.
  */
-export async function findHits(db: Db, search: Search): Promise<Search> {
-  const { rows } = await sql<{ id: number }>`
-    select u.id from users u where ${conditionOf(search)} limit ${sql.lit(MOST_HITS + 1)}`.execute(db);
-  return rows.length > MOST_HITS ? search : { ...search, hits: rows.map(({ id }) => id) };
+export async function findHits(users: SelectQueryBuilder<any, any, unknown>, search: Search): Promise<Search> {
+  const found = await users
+    .clearSelect()
+    .select("u.id")
+    .where(conditionOf(search, sql.ref("u.search_text")))
+    .limit(sql.lit(MOST_HITS + 1))
+    .execute();
+  const ids = (found as { id: number }[]).map(({ id }) => id);
+  return ids.length > MOST_HITS ? search : { ...search, hits: ids };
 }
 
 export const matchesSearch = (search: Search): RawBuilder<boolean> =>
-  search.hits ? sql<boolean>`u.id = any(${search.hits}::bigint[])` : conditionOf(search);
+  search.hits
+    ? sql<boolean>`u.id = any(${search.hits}::bigint[])`
+    : // As an expression of its own the column has no trigram index, which leaves the walk in order.
+      conditionOf(search, sql`(u.search_text || '')`);
 
-function conditionOf({ text, words, privateEmails }: Search): RawBuilder<boolean> {
-  const conditions = [
-    nameMatches("name", text, words),
-    nameMatches("username", text, words),
-    sql<boolean>`lower(u.public_email) = lower(${text})`,
-    ...(privateEmails
-      ? [
-          sql<boolean>`lower(u.email) = lower(${text})`,
-          sql<boolean>`u.id = (select user_id from emails where lower(email) = lower(${text}) and confirmed_at is not null)`,
-        ]
-      : []),
-  ];
+function conditionOf({ text, words, privateEmails }: Search, searchText: RawBuilder<unknown>): RawBuilder<boolean> {
+  const conditions = words.length > 0 ? [containsAll(searchText, words)] : isName(text);
+  // Only a whole address matches an address.
+  if (text.includes("@")) {
+    conditions.push(sql`lower(u.public_email) = lower(${text})`);
+    if (privateEmails) {
+      conditions.push(sql`lower(u.email) = lower(${text})`);
+      conditions.push(
+        sql`u.id = (select user_id from emails where lower(email) = lower(${text}) and confirmed_at is not null)`,
+      );
+    }
+  }
   return sql<boolean>`(${sql.join(conditions, sql` or `)})`;
 }
 
-// Without a word of three letters there is no trigram to look for, so the whole text must be the name.
-function nameMatches(column: "name" | "username", text: string, words: readonly string[]): RawBuilder<boolean> {
-  const name = sql.ref(`u.${column}`);
-  if (words.length === 0) return sql<boolean>`lower(${name}) = lower(${text})`;
-  return sql<boolean>`(${sql.join(
-    words.map((word) => sql`${name} ilike ${`%${word.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`}`),
+const containsAll = (searchText: RawBuilder<unknown>, words: readonly string[]): RawBuilder<boolean> =>
+  sql`(${sql.join(
+    words.map((word) => sql`${searchText} like lower(${`%${word.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`})`),
     sql` and `,
   )})`;
-}
+
+// Without a word of three letters there is no trigram to look for, so the whole text must be the name.
+const isName = (text: string): RawBuilder<boolean>[] => [
+  sql`lower(u.name) = lower(${text})`,
+  sql`lower(u.username) = lower(${text})`,
+];

@@ -1,0 +1,118 @@
+import Type, { type TObject, type TSchema } from "typebox";
+
+export type Json = Record<string, unknown>;
+
+/** Our own keywords, as a reader of JSON Schema may ignore them. */
+const OUR_KEYWORDS: Readonly<Record<string, string>> = {
+  plan: "x-plan",
+  offering: "x-offering",
+  commaList: "x-comma-list",
+  atLeastOneOf: "x-at-least-one-of",
+  allOrNoneOf: "x-all-or-none-of",
+  mutuallyExclusive: "x-mutually-exclusive",
+};
+
+/** Writes schemas for the document; one with a title stands in `components` once and is referred to. */
+export interface SchemaWriter {
+  readonly components: Readonly<Record<string, Json>>;
+  write(schema: TSchema): Json;
+  /** Puts what has no title of its own under a name. */
+  name(name: string, schema: Json): Json;
+}
+
+export function schemaWriter(): SchemaWriter {
+  const components: Record<string, Json> = {};
+
+  function name(name: string, schema: Json): Json {
+    const known = components[name];
+    if (known && JSON.stringify(known) !== JSON.stringify(schema)) throw new Error(`Two schemas are called ${name}`);
+    components[name] = schema;
+    return { $ref: `#/components/schemas/${name}` };
+  }
+
+  function write(schema: TSchema): Json {
+    const texts = Type.IsEnum(schema) && schema.enum.every((value) => typeof value === "string");
+    const written: Json = texts ? { type: "string" } : {};
+    for (const [keyword, value] of Object.entries(schema)) Object.assign(written, keywordOf(keyword, value));
+    return typeof written["title"] === "string" ? name(written["title"], written) : withNullType(written);
+  }
+
+  function keywordOf(keyword: string, value: unknown): Json {
+    switch (keyword) {
+      case "properties":
+        return { properties: mapValues(value as Record<string, TSchema>, write) };
+      case "items":
+        return { items: write(value as TSchema) };
+      case "anyOf":
+        return { anyOf: (value as TSchema[]).map(write) };
+      case "patternProperties":
+        // A hash with names of the caller's choice, in the form that every generator of clients knows.
+        return { additionalProperties: write(Object.values(value as Record<string, TSchema>)[0] ?? {}) };
+      default:
+        return { [OUR_KEYWORDS[keyword] ?? keyword]: value };
+    }
+  }
+
+  return { components, write, name };
+}
+
+/** Says "this or null" in the short form, which readers of the document show better. */
+function withNullType(schema: Json): Json {
+  const { anyOf, ...rest } = schema as { anyOf?: Json[] };
+  const [only, nothing] = anyOf ?? [];
+  const simple = only && ["string", "integer", "number", "boolean"].includes(String(only["type"])) && !("enum" in only);
+  if (anyOf?.length !== 2 || !simple || nothing?.["type"] !== "null" || "const" in only) return schema;
+  return { ...only, ...rest, type: [only["type"], "null"] };
+}
+
+const mapValues = <A, B>(from: Record<string, A>, make: (value: A) => B): Record<string, B> =>
+  Object.fromEntries(Object.entries(from).map(([key, value]) => [key, make(value)]));
+
+/** Whether a caller must give it; what has a default may be left out. */
+export const isRequired = (schema: TSchema): boolean =>
+  !Type.IsOptional(schema) && (schema as { default?: unknown }).default === undefined;
+
+interface Spelling {
+  readonly name: string;
+  readonly style?: { readonly style: "form" | "deepObject"; readonly explode: boolean };
+}
+
+/** How queries and forms spell a value: a list as `x[]`, or with commas where those are understood; a hash as `x[k]`. */
+export function spelling(name: string, schema: TSchema): Spelling {
+  if (Type.IsArray(schema)) {
+    const commas = (schema as { commaList?: boolean }).commaList === true;
+    return commas ? { name, style: { style: "form", explode: false } } : { name: `${name}[]` };
+  }
+  if (Type.IsObject(schema) || Type.IsRecord(schema)) return { name, style: { style: "deepObject", explode: true } };
+  return { name };
+}
+
+const isFile = (schema: TSchema): boolean => (schema as { format?: string }).format === "binary";
+
+/** The file that a multipart body may carry in this place, without the null that only other bodies can send. */
+export const fileOf = (schema: TSchema): TSchema | undefined =>
+  isFile(schema) ? schema : Type.IsUnion(schema) ? schema.anyOf.find(isFile) : undefined;
+
+const RULES = {
+  atLeastOneOf: "Give at least one of",
+  allOrNoneOf: "Give all or none of",
+  mutuallyExclusive: "Give at most one of",
+};
+
+type Groups = readonly (readonly string[])[];
+
+const groupsOf = (params: TObject, rule: string) => (params as unknown as Record<string, Groups | undefined>)[rule];
+
+/** The rules about several parameters at once. */
+export const rulesOf = (params: TObject): Json =>
+  Object.fromEntries(
+    Object.keys(RULES).flatMap((rule) => {
+      const groups = groupsOf(params, rule);
+      return groups ? [[OUR_KEYWORDS[rule], groups]] : [];
+    }),
+  );
+
+export const rulesInWords = (params: TObject): string[] =>
+  Object.entries(RULES).flatMap(([rule, words]) =>
+    (groupsOf(params, rule) ?? []).map((names) => `${words} ${names.map((name) => `\`${name}\``).join(", ")}.`),
+  );

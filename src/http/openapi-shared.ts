@@ -1,0 +1,120 @@
+import type { Json } from "./openapi-schema.ts";
+
+/** The parts of the document that all operations share. */
+
+export const ABOUT = `
+Parameters may stand in the query or in the body of any request, whatever place is shown here. Lists are sent as
+\`name[]=a&name[]=b\`, hashes as \`name[key]=value\`; bodies may be JSON or forms.
+
+A token goes with each request in the header \`PRIVATE-TOKEN\`, as \`Authorization: Bearer\`, or as the parameter
+\`private_token\`. An administrator whose token has the scope \`sudo\` may act for another user.
+
+Lists are paged: \`page\` and \`per_page\` (20 by default, 100 at most), and the header \`Link\` leads to the other pages.
+
+Every answer carries \`X-Request-Id\`; under a rate limit also \`RateLimit-Limit\`, \`RateLimit-Remaining\` and
+\`RateLimit-Reset\`.
+`.trim();
+
+const text = { type: "string" };
+
+/** Every refusal has one of five shapes. */
+const ERROR: Json = {
+  description: "Why a request was refused",
+  anyOf: [
+    { title: "message", type: "object", properties: { message: text }, required: ["message"] },
+    {
+      title: "problems of fields",
+      type: "object",
+      properties: {
+        message: { type: "object", additionalProperties: { type: "array", items: text } },
+      },
+      required: ["message"],
+    },
+    {
+      title: "limit of one endpoint",
+      type: "object",
+      properties: { message: { type: "object", properties: { error: text }, required: ["error"] } },
+      required: ["message"],
+    },
+    { title: "problem of parameters or address", type: "object", properties: { error: text }, required: ["error"] },
+    {
+      title: "problem of the token",
+      type: "object",
+      properties: { error: text, error_description: text, scope: text },
+      required: ["error", "error_description"],
+    },
+  ],
+};
+
+const refusal = (description: string, example: Json, headers: readonly string[] = []): Json => ({
+  description,
+  ...(headers.length > 0 && { headers: headerRefs(headers) }),
+  content: { "application/json": { schema: { $ref: "#/components/schemas/Error" }, example } },
+});
+
+const WAITING_HEADERS = ["Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
+export const PAGING_HEADERS = [
+  "Link",
+  "X-Page",
+  "X-Per-Page",
+  "X-Next-Page",
+  "X-Prev-Page",
+  "X-Total",
+  "X-Total-Pages",
+];
+
+const header = (description: string, type = "string"): Json => ({ description, schema: { type } });
+export const headerRefs = (names: readonly string[]): Json =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+export const sharedComponents = (schemas: Json): Json => ({
+  schemas: { ...schemas, Error: ERROR },
+  parameters: {
+    sudo: {
+      name: "sudo",
+      in: "query",
+      description: "Id or username of the user to act for; for administrators whose token has the scope `sudo`",
+      schema: text,
+    },
+  },
+  headers: {
+    "X-Request-Id": header("What the log calls this request"),
+    Link: header("Links to other pages, by `rel`: prev, next, first, last"),
+    "X-Page": header("This page", "integer"),
+    "X-Per-Page": header("Items a page", "integer"),
+    "X-Next-Page": header("The next page; empty on the last"),
+    "X-Prev-Page": header("The previous page; empty on the first"),
+    "X-Total": header("Items in all, left out where there are very many", "integer"),
+    "X-Total-Pages": header("Pages in all, left out where there are very many", "integer"),
+    "RateLimit-Limit": header("Requests allowed a minute", "integer"),
+    "RateLimit-Remaining": header("Requests left in this minute", "integer"),
+    "RateLimit-Reset": header("When the minute ends, in seconds since 1970", "integer"),
+    "Retry-After": header("Seconds to wait", "integer"),
+  },
+  responses: {
+    "400": refusal("A parameter is missing or wrong, or the change is refused", { error: "name is missing" }),
+    "401": refusal("The token is missing or not valid", { message: "401 Unauthorized" }),
+    "403": refusal("The caller or the scopes of the token do not suffice", { message: "403 Forbidden" }),
+    "404": refusal("There is no such thing, or the caller may not know of it", { message: "404 Not Found" }),
+    "429": refusal("Too many requests in this minute", { message: "429 Too Many Requests" }, WAITING_HEADERS),
+    "503": refusal("Not now; try again later", { message: "503 Service Unavailable" }, ["Retry-After"]),
+    default: refusal("Refused for another reason, which the status tells", { message: "409 Conflict" }),
+  },
+  securitySchemes: {
+    privateToken: {
+      type: "apiKey",
+      in: "header",
+      name: "PRIVATE-TOKEN",
+      description: "A token in a header of its own",
+    },
+    bearer: { type: "http", scheme: "bearer", description: "A token as `Authorization: Bearer`" },
+    privateTokenParameter: {
+      type: "apiKey",
+      in: "query",
+      name: "private_token",
+      description: "A token as a parameter; a header is better, because addresses end up in logs of proxies",
+    },
+  },
+});
+
+export const TOKEN: readonly Json[] = [{ privateToken: [] }, { bearer: [] }, { privateTokenParameter: [] }];

@@ -1,0 +1,182 @@
+import { STATUS_CODES } from "node:http";
+import { isDeepStrictEqual } from "node:util";
+import type { TObject, TSchema } from "typebox";
+import { SCOPES } from "#access/scopes.ts";
+import { RELEASE } from "#lib/release.ts";
+import { API, type Operation } from "./app.ts";
+import { type Endpoint, pathNames, plainOf, schemaOf, successOf } from "./endpoint.ts";
+import {
+  fileOf,
+  isRequired,
+  type Json,
+  rulesInWords,
+  rulesOf,
+  type SchemaWriter,
+  schemaWriter,
+  spelling,
+} from "./openapi-schema.ts";
+import { ABOUT, headerRefs, PAGING_HEADERS, sharedComponents, TOKEN } from "./openapi-shared.ts";
+import { pagedOf, paramsOf } from "./serve.ts";
+
+export interface OpenApi {
+  readonly openapi: "3.1.1";
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
+  readonly components: Json;
+  readonly [field: string]: unknown;
+}
+
+/** The OpenAPI document of all operations. */
+export function openApiOf(operations: readonly Operation[]): OpenApi {
+  const schemas = schemaWriter();
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const operation of operations) {
+    const { endpoint } = operation;
+    const path = publicPath(endpoint).replaceAll(/[:*](\w+)/g, "{$1}");
+    (paths[path] ??= {})[endpoint.method.toLowerCase()] = describeOperation(operation, schemas);
+  }
+  return {
+    openapi: "3.1.1",
+    info: { title: "Fairlead", version: RELEASE, description: ABOUT, license: { name: "MIT", identifier: "MIT" } },
+    servers: [{ url: "/" }],
+    tags: [...new Set(operations.map(tagOf))].map((name) => ({ name })),
+    paths,
+    components: sharedComponents(schemas.components),
+  };
+}
+
+/** The address as people write it, with names as `:name` and a namespace in front as `*name`. */
+export const publicPath = ({ mount, path }: Endpoint): string => (mount === "root" ? path : API + path);
+
+/** The scopes of which a token needs one. */
+const acceptedScopes = ({ access, method }: Endpoint): readonly string[] => {
+  const usual = method === "GET" ? (["api", "read_api"] as const) : (["api"] as const);
+  return [...new Set([...usual, ...access.scopes])];
+};
+
+/** The same in words. */
+export function scopesInWords(endpoint: Endpoint): string {
+  const scopes = acceptedScopes(endpoint);
+  return scopes.length === SCOPES.length ? "any" : scopes.map((scope) => `\`${scope}\``).join(", ");
+}
+
+const tagOf = ({ name }: Operation) => name.split(".", 1)[0] ?? name;
+
+function describeOperation(operation: Operation, schemas: SchemaWriter): Json {
+  const { name, endpoint } = operation;
+  const { access, audit, deprecated, offering, plan } = endpoint;
+  const params = paramsOf(endpoint);
+  return {
+    operationId: name,
+    summary: endpoint.summary,
+    description: inWords(endpoint, params).join("\n\n"),
+    tags: [tagOf(operation)],
+    ...(deprecated && { deprecated }),
+    security: access.signedIn ? TOKEN : [{}, ...TOKEN],
+    ...inputOf(operation, params, schemas),
+    responses: { [successOf(endpoint)]: successAnswer(endpoint, schemas), ...refusals(endpoint) },
+    "x-access": access.rule,
+    "x-scopes": acceptedScopes(endpoint),
+    ...(plan && { "x-plan": plan }),
+    ...(offering && { "x-offering": offering }),
+    ...(audit && { "x-audit-event": audit }),
+    ...rulesOf(params),
+  };
+}
+
+const inWords = (endpoint: Endpoint, params: TObject): string[] => [
+  `Who may call: ${endpoint.access.rule}.`,
+  `Scopes of the token, one of them: ${scopesInWords(endpoint)}.`,
+  ...(endpoint.plan ? [`From plan: ${endpoint.plan}.`] : []),
+  ...(endpoint.offering ? [`Offering: ${endpoint.offering.join(", ")}.`] : []),
+  ...rulesInWords(params),
+];
+
+/** Names of the path stand there; the rest is the query of GET and DELETE, and of others the body. */
+function inputOf({ name, endpoint }: Operation, params: TObject, schemas: SchemaWriter): Json {
+  const names = pathNames(endpoint.path);
+  const others = Object.entries(params.properties).filter(([key]) => !names.includes(key));
+  const { body = "params", method } = endpoint;
+  const inQuery = method === "GET" || method === "DELETE" || body !== "params";
+  const inPath = names.map((key) => parameter(key, params.properties[key] ?? {}, "path", schemas));
+  const query = inQuery ? others.map(([key, schema]) => parameter(key, schema, "query", schemas)) : [];
+  return {
+    parameters: [...inPath, ...query, { $ref: "#/components/parameters/sudo" }],
+    ...(body !== "params" && { requestBody: { required: true, content: { "*/*": {} } } }),
+    ...(!inQuery && others.length > 0 && { requestBody: bodyOf(name, others, params, schemas) }),
+  };
+}
+
+function parameter(key: string, schema: TSchema, place: "path" | "query", { write }: SchemaWriter): Json {
+  const { description, deprecated, "x-plan": plan, "x-offering": offering, ...value } = write(schema);
+  const { name, style } = place === "path" ? { name: key } : spelling(key, schema);
+  return {
+    name,
+    in: place,
+    ...(description !== undefined && { description }),
+    ...((place === "path" || isRequired(schema)) && { required: true }),
+    ...(deprecated !== undefined && { deprecated }),
+    ...style,
+    schema: value,
+    ...(plan !== undefined && { "x-plan": plan }),
+    ...(offering !== undefined && { "x-offering": offering }),
+  };
+}
+
+type Properties = readonly (readonly [string, TSchema])[];
+
+function bodyOf(operation: string, properties: Properties, params: TObject, schemas: SchemaWriter): Json {
+  const spelled = properties.map(([key, schema]) => [spelling(key, schema), schema] as const);
+  const inForm: Properties = spelled.map(([{ name }, schema]) => [name, schema]);
+  const styles = spelled.flatMap(([{ name, style }]) => (style ? [[name, style] as const] : []));
+  const encoding = styles.length > 0 && { encoding: Object.fromEntries(styles) };
+  const json = objectOf(properties.filter(sendable), withoutFile(schemas));
+  const form = objectOf(inForm.filter(sendable), withoutFile(schemas));
+  const reference = schemas.name(operation, json);
+  return {
+    required: properties.some(([, schema]) => isRequired(schema)) || "atLeastOneOf" in params,
+    content: {
+      "application/json": { schema: reference },
+      "application/x-www-form-urlencoded": { schema: isDeepStrictEqual(form, json) ? reference : form, ...encoding },
+      ...(properties.some(([, schema]) => fileOf(schema)) && {
+        "multipart/form-data": {
+          schema: objectOf(inForm, (schema) => schemas.write(fileOf(schema) ?? schema)),
+          ...encoding,
+        },
+      }),
+    },
+  };
+}
+
+// Only multipart bodies carry files; elsewhere null can still take one away.
+const sendable = ([, schema]: readonly [string, TSchema]) => fileOf(schema) !== schema;
+const withoutFile =
+  ({ write }: SchemaWriter) =>
+  (schema: TSchema): Json =>
+    fileOf(schema) ? { type: "null" } : write(schema);
+
+function objectOf(properties: Properties, write: (schema: TSchema) => Json): Json {
+  const required = properties.filter(([, schema]) => isRequired(schema)).map(([name]) => name);
+  return {
+    type: "object",
+    properties: Object.fromEntries(properties.map(([name, schema]) => [name, write(schema)])),
+    ...(required.length > 0 && { required }),
+  };
+}
+
+function successAnswer(endpoint: Endpoint, { write }: SchemaWriter): Json {
+  const schema = schemaOf(endpoint.returns);
+  const plain = plainOf(endpoint.returns);
+  const paging = pagedOf(endpoint.returns) ? PAGING_HEADERS : [];
+  return {
+    description: STATUS_CODES[successOf(endpoint)] ?? "Success",
+    headers: headerRefs(["X-Request-Id", ...paging]),
+    ...(schema && { content: { "application/json": { schema: write(schema) } } }),
+    ...(plain && { content: { [plain.contentType]: {} } }),
+  };
+}
+
+function refusals({ limit = "api" }: Endpoint): Json {
+  const tooMany = { api: ["429"], ingestion: ["503"], none: [] }[limit];
+  const statuses = ["400", "401", "403", "404", ...tooMany, "default"];
+  return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }]));
+}

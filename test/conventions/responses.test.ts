@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
+import { listen, send } from "#test/support/wire.ts";
+
+describe("responses", () => {
+  let app: TestApp;
+  let user: TestUser;
+  let admin: TestUser;
+  before(async () => {
+    app = await testApp();
+    user = await app.makeUser();
+    admin = await app.makeUser({ admin: true });
+  });
+  after(() => app.close());
+
+  test("response type: exactly application/json, errors included", async () => {
+    for (const [path, status] of [
+      ["/user", 200],
+      ["/users?per_page=1", 200],
+      ["/users/999999999", 404],
+      ["/users?page=x", 400],
+      ["/no-such-thing", 404],
+    ] as const) {
+      const reply = await app.get(path, { token: user.token });
+      assert.equal(reply.status, status, path);
+      assert.equal(reply.headers["content-type"], "application/json", path);
+    }
+    assert.equal((await app.get("/user")).headers["content-type"], "application/json");
+  });
+
+  test("response type: 204 has neither body nor content type", async () => {
+    const { id, token } = await app.makeToken(user.id);
+    const reply = await app.delete(`/personal_access_tokens/${id}`, { token });
+    assert.equal(reply.status, 204);
+    assert.equal(reply.text, "");
+    assert.equal(reply.headers["content-type"], undefined);
+    assert.ok(["0", undefined].includes(reply.headers["content-length"]));
+  });
+
+  test("ETag: an unchanged answer is 304 with neither body nor content type", async () => {
+    const first = await app.get(`/users/${admin.id}`, { token: user.token });
+    const etag = first.headers["etag"];
+    assert.match(etag ?? "", /^W\/"[0-9a-f]{32}"$/);
+    const again = await app.get(`/users/${admin.id}`, { token: user.token, headers: { "if-none-match": etag ?? "" } });
+    assert.equal(again.status, 304);
+    assert.equal(again.text, "");
+    assert.equal(again.headers["content-type"], undefined);
+    assert.equal(again.headers["content-length"], undefined);
+    assert.equal(again.headers["etag"], etag);
+  });
+
+  test("ETag: one of several, the strong spelling and * match; another one does not", async () => {
+    const { headers } = await app.get("/version", { token: user.token });
+    const etag = headers["etag"] ?? "";
+    const status = async (known: string) =>
+      (await app.get("/version", { token: user.token, headers: { "if-none-match": known } })).status;
+    assert.equal(await status(`W/"other", ${etag}`), 304);
+    assert.equal(await status(etag.replace("W/", "")), 304);
+    assert.equal(await status("*"), 304);
+    assert.equal(await status('W/"other"'), 200);
+  });
+
+  test("ETag: what a write answers is not kept", async () => {
+    const made = await app.post("/user/personal_access_tokens", {
+      token: user.token,
+      payload: { name: "kept by nobody", scopes: ["k8s_proxy"] },
+    });
+    assert.equal(made.status, 201);
+    assert.equal(made.headers["etag"], undefined);
+    assert.equal(made.headers["cache-control"], "no-store");
+  });
+
+  test("HEAD: the headers of GET without its body", async () => {
+    const port = await listen(app);
+    const headers = { "private-token": user.token };
+    const ask = (method: string, path: string) => send(port, method, `/api/v4${path}`, { headers });
+    const got = await ask("GET", "/users?per_page=1");
+    const head = await ask("HEAD", "/users?per_page=1");
+    assert.equal(head.status, 200);
+    assert.equal(head.text, "");
+    for (const name of ["content-type", "content-length", "etag", "link", "x-total", "x-page"]) {
+      assert.equal(head.headers[name], got.headers[name], name);
+    }
+    const missing = await ask("HEAD", "/users/999999999");
+    assert.equal(missing.status, 404);
+    assert.equal(missing.text, "");
+    assert.equal((await send(port, "HEAD", "/api/v4/user")).status, 401);
+  });
+
+  test("CORS: any origin may read an answer and its paging headers", async () => {
+    const origin = "https://tool.example.org";
+    const reply = await app.get("/users", { token: user.token, headers: { origin } });
+    assert.equal(reply.headers["access-control-allow-origin"], "*");
+    assert.equal(reply.headers["access-control-allow-credentials"], undefined);
+    const exposed = (reply.headers["access-control-expose-headers"] ?? "").toLowerCase().split(", ");
+    for (const name of ["link", "x-total", "x-next-page", "x-request-id", "etag", "ratelimit-remaining"]) {
+      assert.ok(exposed.includes(name), name);
+    }
+    const silent = await app.get("/users", { token: user.token });
+    assert.equal(silent.headers["access-control-allow-origin"], undefined);
+    assert.equal(silent.headers["vary"], "Origin");
+  });
+
+  test("CORS: a browser that asks first is told what it may send", async () => {
+    const headers = { origin: "https://tool.example.org", "access-control-request-method": "PUT" };
+    const reply = await app.call("OPTIONS", "/users/1", { headers });
+    assert.equal(reply.status, 204);
+    assert.equal(reply.headers["access-control-allow-origin"], "*");
+    assert.equal(reply.headers["access-control-allow-methods"], "GET, PUT, HEAD");
+    const allowed = (reply.headers["access-control-allow-headers"] ?? "").split(", ");
+    for (const name of ["authorization", "content-type", "private-token", "sudo"]) assert.ok(allowed.includes(name));
+  });
+
+  test("security headers: on answers, errors and unknown addresses", async () => {
+    for (const path of ["/user", "/users", "/no-such-thing", "/-/health"]) {
+      const { headers } = await app.get(path);
+      assert.equal(headers["x-content-type-options"], "nosniff", path);
+      assert.equal(headers["x-frame-options"], "DENY", path);
+      assert.equal(headers["referrer-policy"], "no-referrer", path);
+      assert.match(headers["content-security-policy"] ?? "", /default-src 'none'/, path);
+      assert.equal(headers["server"], undefined);
+      assert.equal(headers["x-powered-by"], undefined);
+    }
+  });
+
+  test("status: 405 names the verbs that the path has", async () => {
+    const reply = await app.call("PATCH", "/users", { token: admin.token });
+    assert.equal(reply.status, 405);
+    assert.deepEqual(reply.body, { error: "405 Not Allowed" });
+    assert.equal(reply.headers["allow"], "GET, POST, HEAD");
+  });
+
+  test("request ids: one of its own on every answer, sorted by time", async () => {
+    const ids: string[] = [];
+    for (const path of ["/user", "/users", "/nowhere", "/-/health"]) {
+      const { headers } = await app.get(path);
+      assert.match(headers["x-request-id"] ?? "", /^[0-9A-HJKMNP-TV-Z]{26}$/, path);
+      ids.push(headers["x-request-id"] ?? "");
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    assert.equal(new Set(ids).size, ids.length);
+    assert.deepEqual(ids, ids.toSorted());
+  });
+
+  test("request ids: the caller's own is not taken over", async () => {
+    const { headers } = await app.get("/users", { headers: { "x-request-id": "chosen" } });
+    assert.notEqual(headers["x-request-id"], "chosen");
+  });
+
+  test("times are UTC with milliseconds, dates are days", async () => {
+    const { body } = await app.get(`/users/${user.id}`, { token: admin.token });
+    assert.match(body.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    const tokens = await app.get("/personal_access_tokens", { token: user.token });
+    assert.match(tokens.body[0].expires_at, /^\d{4}-\d\d-\d\d$/);
+  });
+});

@@ -1,0 +1,183 @@
+import { openSync, writeSync } from "node:fs";
+import { duplexPair } from "node:stream";
+import fc from "fast-check";
+import { resources } from "#resources/index.ts";
+import { type TestApp, testApp } from "#test/support/app.ts";
+import { type Case, casesOf } from "./cases.ts";
+import { type Answer, headerOf, Lane } from "./client.ts";
+import { Journal, type Logged, tidied } from "./journal.ts";
+import { makeJudge } from "./judge.ts";
+import { planted } from "./plants.ts";
+import { bytesOf } from "./request.ts";
+import { type Failure, failureOf, shown, Tally } from "./tally.ts";
+import { makeWorld } from "./world.ts";
+
+/** What a process is to do: every case whose index falls to it. */
+export interface Share {
+  readonly cases: number;
+  readonly seed: number;
+  readonly worker: number;
+  readonly workers: number;
+  readonly only: readonly number[] | undefined;
+  readonly plant: string | undefined;
+  /** A file that holds, for each lane, the case it is at: it can be read when this process hangs. */
+  readonly slots: string;
+}
+
+interface Probed {
+  readonly answer: Answer;
+  readonly logged: Logged | undefined;
+  readonly causes: readonly string[];
+  readonly took: number;
+}
+
+interface Suspect {
+  readonly index: number;
+  readonly item: Case;
+}
+
+export const LANES = 8;
+const SLOWEST = 1000;
+const LONGEST_BLOCK = 250;
+const SWEEP_EVERY = 2000;
+const MOST_SHRUNK = 8;
+
+/** A seed of its own for each case, so that one case can be made again without those before it. */
+export const seedOf = (seed: number, index: number) => (Math.imul(seed, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b)) | 0;
+
+const prototypes = [Object, Array, Function, String, Number, Map, Promise].map(({ prototype }) => prototype as object);
+const sizeOfPrototypes = () => prototypes.reduce((count, prototype) => count + Reflect.ownKeys(prototype).length, 0);
+
+/** The connection of a client, with the server's end in this same process. */
+function connectTo({ app }: TestApp) {
+  const [client, server] = duplexPair();
+  app.server.emit("connection", Object.assign(server, { remoteAddress: "127.0.0.1" }));
+  return client;
+}
+
+/** Asks the application in this process, over connections that never leave it but are parsed like any other. */
+async function runInside(share: Share, tell: (done: number) => void) {
+  const app = await testApp({ resources: planted(resources, share.plant) });
+  const world = await makeWorld(app);
+  const { seeds, random } = casesOf(resources, world);
+  const judge = makeJudge(resources, world.secrets);
+  const journal = new Journal();
+  const tally = new Tally();
+  const slots = openSync(share.slots, "w");
+  const lanes = Array.from({ length: LANES }, () => new Lane(() => connectTo(app)));
+  const [quietLane] = lanes as [Lane];
+  const busy = new Map<number, Suspect>();
+  const slow: Suspect[] = [];
+  const blocking = new Map<number, Suspect>();
+  const clean = sizeOfPrototypes();
+  const last = Math.max(share.cases, seeds.length);
+  let next = share.worker;
+  const indexes = share.only && [...share.only];
+
+  const take = (): number | undefined => {
+    if (share.plant !== undefined && tally.failures.length > 0) return undefined;
+    if (indexes) return indexes.shift();
+    const index = next;
+    next += share.workers;
+    return index < last ? index : undefined;
+  };
+  const caseAt = (index: number): Case =>
+    seeds[index] ?? (fc.sample(random, { seed: seedOf(share.seed, index), numRuns: 1 })[0] as Case);
+
+  async function probe(lane: Lane, { asked }: Case): Promise<Probed> {
+    const start = performance.now();
+    const answer = await lane.ask(bytesOf(asked), asked.method);
+    const took = performance.now() - start;
+    journal.read(app.logged.splice(0));
+    const logged = journal.take(headerOf(answer, "x-request-id"));
+    const causes = judge(asked, answer, logged);
+    if (sizeOfPrototypes() !== clean) causes.push(`${logged?.operation}: a prototype was changed`);
+    if (answer.status < 300 && asked.method !== "GET") await world.restore();
+    return { answer, logged, causes, took };
+  }
+
+  async function work(lane: Lane, slot: number) {
+    for (let index = take(); index !== undefined; index = take()) {
+      const item = caseAt(index);
+      writeSync(slots, Int32Array.of(index), 0, 4, slot * 4);
+      busy.set(index, { index, item });
+      const { answer, logged, causes, took } = await probe(lane, item);
+      busy.delete(index);
+      recent.push({ index, item });
+      if (took > SLOWEST) slow.push({ index, item });
+      const failures = causes.map((cause) => failureOf(cause, index, item, answer));
+      fresh.push(...tally.record(item.kind, answer.status, logged?.operation, failures));
+      const etag = headerOf(answer, "etag");
+      if (etag !== undefined && index % 8 === 0) await repeat(lane, index, item, etag);
+      if (tally.total % SWEEP_EVERY === 0) await world.sweep();
+      if (tally.total % 256 === 0) tell(tally.total);
+    }
+  }
+
+  async function repeat(lane: Lane, index: number, item: Case, etag: string) {
+    const again: Case = { ...item, asked: { ...item.asked, headers: [...item.asked.headers, ["if-none-match", etag]] } };
+    const { answer, logged, causes } = await probe(lane, again);
+    tally.record("repeated with its ETag", answer.status, logged?.operation, causes.map((cause) => failureOf(cause, index, again, answer)));
+  }
+
+  // Time of this thread, not of the clock: what other processes take from the machine is nobody's fault here.
+  let recent: Suspect[] = [];
+  let spent = process.threadCpuUsage();
+  const watch = setInterval(() => {
+    const { user, system } = process.threadCpuUsage(spent);
+    if ((user + system) / 1000 > LONGEST_BLOCK) for (const suspect of [...recent, ...busy.values()]) blocking.set(suspect.index, suspect);
+    spent = process.threadCpuUsage();
+    recent = [];
+  }, 20);
+  const surprise = (what: string) => (error: unknown) => {
+    const cause = `${what}: ${tidied(error instanceof Error ? { message: error.message, stack: error.stack ?? "" } : { message: String(error) })}`;
+    const [around] = [...busy.values(), ...recent];
+    if (around) tally.amend({ ...failureOf(cause, around.index, around.item, NO_ANSWER), about: "a request at that time" }, false);
+    else throw error;
+  };
+  process.on("unhandledRejection", surprise("unhandled rejection"));
+  process.on("uncaughtException", surprise("uncaught exception"));
+
+  const fresh: Failure[] = [];
+  await Promise.all(lanes.map(work));
+  clearInterval(watch);
+  await accuse(slow, "slower than 1 s", async (item) => (await probe(quietLane, item)).took > SLOWEST);
+  await accuse([...blocking.values()], "blocks the event loop for more than 250 ms", async (item) => {
+    const start = process.threadCpuUsage();
+    await probe(quietLane, item);
+    const { user, system } = process.threadCpuUsage(start);
+    return (user + system) / 1000 > LONGEST_BLOCK;
+  });
+
+  /** Asks again what was slow among others, with nothing else going on. */
+  async function accuse(suspects: readonly Suspect[], cause: string, isGuilty: (item: Case) => Promise<boolean>) {
+    for (const { index, item } of suspects.slice(0, 200)) {
+      if ((await isGuilty(item)) && (await isGuilty(item))) tally.amend(failureOf(`${item.operation}: ${cause}`, index, item, NO_ANSWER), true);
+    }
+  }
+
+  /** Makes the request of a failure as small as it can be and still fail. */
+  async function shrink(failure: Failure) {
+    const property = fc.asyncProperty(random, async (item) => !(await probe(quietLane, item)).causes.includes(failure.cause));
+    const { counterexample } = await fc.check(property, { seed: seedOf(share.seed, failure.index), numRuns: 1, interruptAfterTimeLimit: 4000 });
+    if (counterexample) failure.request = shown(bytesOf(counterexample[0].asked));
+  }
+  if (share.plant === undefined) {
+    for (const failure of fresh.filter(({ index }) => index >= seeds.length).slice(0, MOST_SHRUNK)) await shrink(failure);
+  }
+  for (const [cause] of journal.complaints) {
+    tally.amend({ cause, index: -1, about: "somewhere in the run", request: "", answer: "" }, false);
+  }
+  for (const lane of lanes) lane.close();
+  await app.close();
+  return tally.outcome();
+}
+
+const NO_ANSWER: Answer = { status: 0, headers: [], headBytes: 0, body: Buffer.alloc(0), closes: true };
+
+if (process.send) {
+  const send = process.send.bind(process);
+  const share = JSON.parse(process.argv[2] ?? "{}") as Share;
+  const outcome = await runInside(share, (done) => void send({ done }));
+  send({ outcome }, () => process.exit(0));
+}

@@ -1,0 +1,146 @@
+import type { TSchema } from "typebox";
+import { Compile } from "typebox/compile";
+import { operationsOf, type Resources } from "#http/app.ts";
+import { type Endpoint, plainOf, schemaOf, successOf } from "#http/endpoint.ts";
+import { type Answer, headerOf } from "./client.ts";
+import type { Logged } from "./journal.ts";
+import { FOREIGN_HOST, PASSWORD_CANARY } from "./marks.ts";
+import type { Asked } from "./request.ts";
+
+/** Every status that the documents know; 503 is for a database that is gone, which it never is here. */
+const DOCUMENTED = new Set([200, 201, 204, 304, 400, 401, 403, 404, 405, 409, 413, 414, 415, 422, 429, 431]);
+/** What refuses a request that is none; there is no exchange behind it yet. */
+const BEFORE_HTTP = new Set([400, 408, 414, 431]);
+const MOST_HEAD = 64 * 1024;
+const MOST_ERROR = 64 * 1024;
+
+/** Says what is wrong with an answer; nothing, as a rule. */
+export type Judge = (asked: Pick<Asked, "method">, answer: Answer, logged: Logged | undefined) => string[];
+
+interface Expected {
+  readonly endpoint: Endpoint;
+  readonly fits: ((value: unknown) => string | undefined) | undefined;
+}
+
+/** The oracles that hold for every answer whatever was asked. The endpoints are those that should be served. */
+export function makeJudge(resources: Resources, secrets: readonly string[]): Judge {
+  const expected = new Map(operationsOf(resources).map(({ name, endpoint }) => [name, expectedOf(endpoint)]));
+  return (asked, answer, logged) => {
+    if (answer.broken !== undefined) return [`not well-formed: ${answer.broken}`];
+    const { status } = answer;
+    const where = logged?.operation ?? "somewhere";
+    const causes: string[] = [];
+    const blame = (cause: string | undefined) => void (cause !== undefined && causes.push(`${where}: ${cause}`));
+    if (status >= 500) blame(`status ${status}: ${logged?.error ?? answer.body.toString("utf8").slice(0, 200)}`);
+    else if (!DOCUMENTED.has(status) && status !== ownStatus(expected, logged)) blame(`status ${status} is in no document`);
+    blame(headProblem(answer));
+    blame(leak(answer, secrets));
+    const value = asked.method === "HEAD" ? undefined : parsed(answer);
+    if (status >= 400) blame(errorProblem(answer, value, asked.method === "HEAD"));
+    else if (logged) blame(successProblem(asked, answer, value, expected.get(logged.operation)));
+    return causes;
+  };
+}
+
+/** A status that an endpoint names as its own, such as that of a redirection. */
+const ownStatus = (expected: ReadonlyMap<string, Expected>, logged: Logged | undefined) =>
+  expected.get(logged?.operation ?? "")?.endpoint.status;
+
+function expectedOf(endpoint: Endpoint): Expected {
+  const schema = schemaOf(endpoint.returns);
+  return { endpoint, fits: schema && fitterOf(schema) };
+}
+
+function fitterOf(schema: TSchema) {
+  const compiled = Compile(schema);
+  return (value: unknown) => {
+    if (compiled.Check(value)) return undefined;
+    const [first] = compiled.Errors(value);
+    return `${(first?.instancePath ?? "").replaceAll(/\/\d+/g, "/N")} ${first?.message ?? "is wrong"}`;
+  };
+}
+
+const NOT_JSON = Symbol("not JSON");
+
+function parsed({ body }: Answer): unknown {
+  if (body.length === 0) return undefined;
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch {
+    return NOT_JSON;
+  }
+}
+
+function headProblem(answer: Answer): string | undefined {
+  const { status, headBytes, body } = answer;
+  const type = headerOf(answer, "content-type");
+  if (headBytes > MOST_HEAD) return "headers larger than any client reads";
+  if (status === 204 || status === 304) return type === undefined ? undefined : `status ${status} with a content type`;
+  if (headerOf(answer, "x-request-id") === undefined) {
+    return BEFORE_HTTP.has(status) && answer.closes ? undefined : `status ${status} without a request id`;
+  }
+  if (headerOf(answer, "x-content-type-options") !== "nosniff") return "without the headers that every answer has";
+  if (status === 405 && headerOf(answer, "allow") === undefined && !body.includes("pagination")) return "status 405 without Allow";
+  if (status === 429 && !/^[1-9]\d*$/.test(headerOf(answer, "retry-after") ?? "")) return "status 429 without Retry-After";
+  return undefined;
+}
+
+const DIGESTS = /\$argon2|flpat-/;
+
+function leak({ headers, body }: Answer, secrets: readonly string[]): string | undefined {
+  const head = headers.map(([, value]) => value).join("\n");
+  const text = body.toString("latin1");
+  if (secrets.some((secret) => text.includes(secret) || head.includes(secret))) return "a token of a caller is in the answer";
+  if (text.includes(PASSWORD_CANARY) || head.includes(PASSWORD_CANARY)) return "a password is in the answer";
+  // The one place for a token is the field of one just made.
+  if (DIGESTS.test(head) || DIGESTS.test(text.replaceAll(/"token":"flpat-[\w.-]+"/g, ""))) return "a secret is in the answer";
+  return head.includes(FOREIGN_HOST) || text.includes(`//${FOREIGN_HOST}`) ? "a link leads to a foreign host" : undefined;
+}
+
+const isText = (value: unknown) => typeof value === "string" && value !== "";
+const hasOnly = (value: object, ...keys: string[]) => Object.keys(value).every((key) => keys.includes(key));
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** One of the five shapes: a message, messages by field, a nested error, an error, or a token error. */
+function isErrorShape(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { message, error, error_description: description, scope } = value;
+  if (error !== undefined) {
+    if (!isText(error)) return false;
+    if (description === undefined) return hasOnly(value, "error");
+    return isText(description) && (scope === undefined || isText(scope)) && hasOnly(value, "error", "error_description", "scope");
+  }
+  if (!hasOnly(value, "message")) return false;
+  if (!isRecord(message)) return isText(message);
+  if (isText(message["error"])) return hasOnly(message, "error");
+  const fields = Object.values(message);
+  return fields.length > 0 && fields.every((texts) => Array.isArray(texts) && texts.length > 0 && texts.every(isText));
+}
+
+function errorProblem(answer: Answer, value: unknown, head: boolean): string | undefined {
+  const { status } = answer;
+  if (headerOf(answer, "content-type") !== "application/json") return `status ${status} with type ${headerOf(answer, "content-type")}`;
+  if (answer.body.length > MOST_ERROR) return `status ${status} with ${answer.body.length} bytes`;
+  return head || isErrorShape(value) ? undefined : `status ${status} in none of the five shapes: ${answer.body.toString("utf8").slice(0, 200)}`;
+}
+
+function successProblem({ method }: Pick<Asked, "method">, answer: Answer, value: unknown, expected: Expected | undefined) {
+  const { status, body } = answer;
+  if (!expected) return method === "OPTIONS" && status === 204 ? undefined : `status ${status} where nothing is served`;
+  const { endpoint, fits } = expected;
+  const isRead = method === "GET" || method === "HEAD";
+  if (status === 304) return isRead ? undefined : "status 304 for a write";
+  if (status !== successOf(endpoint)) return `status ${status} instead of ${successOf(endpoint)}`;
+  const type = headerOf(answer, "content-type");
+  const plain = plainOf(endpoint.returns)?.contentType;
+  if (plain !== undefined) {
+    const [start = ""] = plain.split("*");
+    return (plain.endsWith("*") ? type?.startsWith(start) : type === plain) ? undefined : `type ${type} instead of ${plain}`;
+  }
+  if (!fits) return body.length === 0 ? undefined : "a body where there is none";
+  if (type !== "application/json") return `type ${type} instead of application/json`;
+  if (method === "HEAD") return undefined;
+  const misfit = fits(value);
+  return misfit === undefined ? undefined : `the answer does not fit its schema: ${misfit}`;
+}

@@ -1,0 +1,121 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { sql } from "kysely";
+import Type, { type TProperties } from "typebox";
+import type { Db, Tx } from "#db/database.ts";
+import type { Resources } from "#http/app.ts";
+import { type Endpoint, plain } from "#http/endpoint.ts";
+import { PARAMETER_LIMITS } from "#http/params/json.ts";
+import { badRequest } from "#lib/refusal.ts";
+import type { Services } from "#services.ts";
+
+/** What the planted handlers use of their context. */
+interface Context {
+  readonly db: Db;
+  readonly tx: Tx;
+  readonly services: Services;
+  readonly body: Buffer;
+  readonly params: Readonly<Record<string, string | undefined>>;
+}
+type Handle = (context: Context) => unknown;
+
+/** Changes one endpoint; `old` is what it did before. */
+function graft(name: string, change: (old: Endpoint, handle: Handle) => Partial<Endpoint>) {
+  return (resources: Resources): Resources => {
+    const [resource = "", operation = ""] = name.split(".");
+    const old = resources[resource]?.[operation];
+    if (!old) throw new Error(`There is no operation ${name}`);
+    const changed: Endpoint = { ...old, ...change(old, old.handle as Handle) };
+    return { ...resources, [resource]: { ...resources[resource], [operation]: changed } };
+  };
+}
+
+const handled = (handle: Handle) => ({ handle: handle as Endpoint["handle"] });
+const before = (name: string, first: (context: Context) => unknown) =>
+  graft(name, (_old, handle) => handled(async (context) => [await first(context), await handle(context)][1]));
+const after = (name: string, change: (answer: object, context: Context) => unknown) =>
+  graft(name, (_old, handle) => handled(async (context) => change((await handle(context)) as object, context)));
+const unchecked = ({ params }: Endpoint, properties: TProperties) => ({
+  params: Type.Object({ ...params.properties, ...properties }),
+});
+const anyText = Type.Optional(Type.String());
+
+function spin(milliseconds: number) {
+  for (const end = performance.now() + milliseconds; performance.now() < end; );
+}
+
+/** Defects of the kinds that the fuzzer is there to find; each must turn it red. */
+export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources>> = {
+  "nul-into-sql": graft("users.create", () => ({
+    body: { kind: "raw", bytes: 65_536, json: PARAMETER_LIMITS },
+    ...handled(async ({ tx, body }) => {
+      await sql`select ${textIn(body, "name")}::text`.execute(tx);
+      throw badRequest();
+    }),
+  })),
+  "big-id": graft("personalAccessTokens.get", (old, handle) => ({
+    ...unchecked(old, { id: Type.String() }),
+    ...handled(async (context) => {
+      const { params, db } = context;
+      if (!/^\d+$/.test(params["id"] ?? "")) throw badRequest();
+      await sql`select ${params["id"]}::bigint`.execute(db);
+      return handle(context);
+    }),
+  })),
+  "late-date": graft("users.list", (old, handle) => ({
+    ...unchecked(old, { created_after: anyText }),
+    ...handled(async ({ params: { created_after, ...params }, ...context }) => {
+      const given = created_after ?? "";
+      if (/^\d+-\d\d-\d\d(T\d\d:00:00Z)?$/.test(given)) await sql`select ${given}::timestamptz`.execute(context.db);
+      return handle({ ...context, params });
+    }),
+  })),
+  "huge-number": graft("personalAccessTokens.list", (old, handle) => ({
+    ...unchecked(old, { search: anyText }),
+    ...handled(async ({ params: { search, ...params }, ...context }) => {
+      if (/^\d+e\d+$/.test(search ?? "")) await sql`select ${search}::numeric`.execute(context.db);
+      return handle({ ...context, params });
+    }),
+  })),
+  "long-key": graft("personalAccessTokens.createOwn", (old) => ({
+    ...unchecked(old, { description: anyText }),
+    ...handled(async ({ tx, params }) => {
+      await sql`insert into namespaces (path, name) values (${params["description"] ?? "a"}, 'planted')`.execute(tx);
+      throw badRequest();
+    }),
+  })),
+  throw: before("users.list", ({ params }) => {
+    if (params["search"]?.includes("%")) throw new TypeError("planted");
+  }),
+  "leak-password": after("users.create", (answer, { params }) => ({ ...answer, note: params["password"] ?? null })),
+  "leak-token": graft("versions.version", (old, handle) => ({
+    ...unchecked(old, { private_token: anyText }),
+    ...handled(async (context) => ({ ...((await handle(context)) as object), revision: context.params["private_token"] ?? "0" })),
+  })),
+  "log-password": before("users.create", ({ params, services }) => services.log.info({ given: params["password"] })),
+  "wrong-shape": after("users.current", (answer) => ({ ...answer, locked: null })),
+  "extra-field": after("personalAccessTokens.getSelf", (answer) => ({ ...answer, token_digest: "00" })),
+  "wrong-type": graft("versions.metadata", () => ({ returns: plain("text/html"), ...handled(() => "<p>planted</p>") })),
+  "wrong-status": graft("personalAccessTokens.createOwn", () => ({ status: 200 })),
+  unhandled: before("health.liveness", () => void Promise.reject(new Error("planted"))),
+  pollute: before("versions.version", () => Object.assign(Object.getPrototypeOf({}) as object, { polluted: "planted" })),
+  block: before("users.list", ({ params }) => params["search"]?.includes("%") && spin(400)),
+  slow: before("users.list", ({ params }) => params["username"] !== undefined && pause(1300)),
+  hang: before("users.list", ({ params }) => params["search"]?.includes("%") && spin(60_000)),
+};
+
+function textIn(body: Buffer, name: string): string {
+  try {
+    const value = (JSON.parse(body.toString("utf8")) as Record<string, unknown> | null)?.[name];
+    return typeof value === "string" ? value.toWellFormed() : "";
+  } catch {
+    return "";
+  }
+}
+
+/** The endpoints with a planted defect, or as they are. */
+export function planted(resources: Resources, name: string | undefined): Resources {
+  if (name === undefined) return resources;
+  const plant = PLANTS[name];
+  if (!plant) throw new Error(`--plant must be one of ${Object.keys(PLANTS).join(", ")}`);
+  return plant(resources);
+}

@@ -1,0 +1,96 @@
+import { fork } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { operationsOf } from "#http/app.ts";
+import { resources } from "#resources/index.ts";
+import { POSTGRES_VARIABLE, startTestPostgres } from "#test/support/postgres.ts";
+import type { Share } from "./inside.ts";
+import { type Failure, type Outcome, sum } from "./tally.ts";
+
+/** `npm run test:fuzz -- [--cases N] [--seed S] [--only I,J] [--plant NAME] [--workers W]` */
+const { values: options } = parseArgs({
+  options: {
+    cases: { type: "string", default: "20000" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000_000) },
+    only: { type: "string" },
+    plant: { type: "string" },
+    workers: { type: "string", default: "2" },
+  },
+});
+const cases = Number(options.cases);
+const seed = Number(options.seed);
+const only = options.only?.split(",").map(Number);
+const workers = only || options.plant ? 1 : Number(options.workers);
+/** From here on a run is long enough to reach everything, and to wait for the slow clients. */
+const LONG = 10_000;
+const PATIENCE = options.plant === undefined ? 60_000 : 8000;
+
+const directory = mkdtempSync(join(tmpdir(), "fairlead-fuzz-"));
+process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
+const environment = { ...process.env, [POSTGRES_VARIABLE]: process.env[POSTGRES_VARIABLE] ?? (await startTestPostgres()) };
+
+const started = performance.now();
+console.log(`fuzz: seed ${seed}`);
+const shares = Array.from({ length: workers }, (_, worker) => runWorker(worker));
+report(sum(await Promise.all(shares)), (performance.now() - started) / 1000);
+
+function runWorker(worker: number): Promise<Outcome> {
+  const slots = join(directory, `slots-${worker}`);
+  const share: Share = { cases, seed, worker, workers, only, plant: options.plant, slots };
+  return runProcess("inside.ts", share, () => {
+    const bytes = readFileSync(slots);
+    return [...new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)];
+  });
+}
+
+/** Runs a file as a process, and ends it where it falls silent. */
+function runProcess(file: string, argument: object, whereabouts: () => number[]): Promise<Outcome> {
+  const child = fork(join(import.meta.dirname, file), [JSON.stringify(argument)], { env: environment });
+  const { promise, resolve } = Promise.withResolvers<Outcome>();
+  let found: Outcome | undefined;
+  let done = 0;
+  const lost = (cause: string) => {
+    const failure: Failure = { cause, count: 1, index: -1, about: `one of the cases ${whereabouts().join(", ")}`, request: "", answer: "" };
+    resolve({ passed: done, failed: 1, kinds: {}, statuses: {}, operations: {}, failures: [failure] });
+  };
+  const silence = () => {
+    lost("a process hangs");
+    child.kill("SIGKILL");
+  };
+  let timer = setTimeout(silence, PATIENCE);
+  child.on("message", (message: { done?: number; outcome?: Outcome }) => {
+    clearTimeout(timer);
+    timer = setTimeout(silence, PATIENCE);
+    done = message.done ?? done;
+    found = message.outcome ?? found;
+  });
+  child.on("exit", (code) => {
+    clearTimeout(timer);
+    if (found) resolve(found);
+    else lost(`a process ended with ${code}`);
+  });
+  return promise;
+}
+
+function report({ passed, failed, kinds, statuses, operations, failures }: Outcome, seconds: number) {
+  const counts = (of: Readonly<Record<string, number>>) =>
+    Object.entries(of).map(([name, count]) => `${name} ${count}`).join(", ");
+  const total = passed + failed;
+  console.log(`cases: ${counts(kinds)}`);
+  console.log(`statuses: ${counts(statuses)}`);
+  for (const [name, [reached, succeeded]] of Object.entries(operations).toSorted()) {
+    console.log(`  ${name}: ${reached} reached, ${succeeded} succeeded`);
+  }
+  console.log(`speed: ${total} cases in ${seconds.toFixed(1)} s, ${Math.round(total / seconds)} a second`);
+  const unreached = only || options.plant || cases < LONG ? [] : operationsOf(resources).filter(({ name }) => !operations[name]?.[1]);
+  for (const { name } of unreached) console.log(`FAILED ${name} never succeeded, so nothing behind its checks was tried`);
+  for (const { cause, count, index, about, request, answer } of failures) {
+    console.log(`FAILED ${cause}\n  ${count} times, first: ${about}`);
+    if (index >= 0) console.log(`  replay: npm run test:fuzz -- --seed ${seed} --only ${index}\n  request: ${request}\n  answer: ${answer}`);
+  }
+  console.log(`causes: ${failures.length + unreached.length}`);
+  console.log(`fuzz: ${passed} passed, ${failed + unreached.length} failed`);
+  process.exitCode = failed + unreached.length === 0 ? 0 : 1;
+}

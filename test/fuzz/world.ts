@@ -1,0 +1,100 @@
+import { sql } from "kysely";
+import { SCOPES, type Scope } from "#access/scopes.ts";
+import type { TestApp, TestUser } from "#test/support/app.ts";
+
+/** Who asks: a name for the report and the token they show, if any. */
+export interface Caller {
+  readonly name: string;
+  readonly token: string | undefined;
+}
+
+export interface World {
+  readonly callers: readonly Caller[];
+  readonly administrator: Caller;
+  readonly user: Caller;
+  /** Every token that a request may show; none may come back. */
+  readonly secrets: readonly string[];
+  /** Puts the callers back as they were; a request may have revoked a token or changed a user. */
+  restore(): Promise<void>;
+  /** Removes what requests have made. */
+  sweep(): Promise<void>;
+}
+
+const STATES = ["active", "blocked", "ldap_blocked", "deactivated", "banned", "blocked_pending_approval"] as const;
+
+/** A small population: callers of every kind, and users in every state with all that a user can have. */
+export async function makeWorld(app: TestApp): Promise<World> {
+  const { db } = app.services;
+  const person = (columns: Parameters<TestApp["makeUser"]>[0], scopes: readonly Scope[] = ["api"]) => app.makeUser(columns, scopes);
+  const administrator = await person({ username: "root", admin: true, commit_email: "_private" }, SCOPES);
+  const plainAdministrator = await person({ username: "boss", admin: true });
+  const user = await person({ username: "user", commit_email: "_private", public_email: "user@example.com" });
+  const reader = await person({ username: "reader" }, ["read_user"]);
+  const blocked = await person({ username: "blocked", state: "blocked" });
+  const revoked = await app.makeToken(user.id, { revoked_at: "2026-01-01T00:00:00Z" });
+  const expired = await app.makeToken(user.id, { expires_at: "2020-01-01" });
+  for (let index = 0; index < 30; index++) {
+    await person({
+      username: `person-${index}`,
+      name: `Person ${index} Ünï`,
+      state: STATES[index % STATES.length] ?? "active",
+      external: index % 5 === 0,
+      private_profile: index % 4 === 0,
+      user_type: index % 7 === 0 ? "service_account" : index % 11 === 0 ? "ghost" : "human",
+      commit_email: index % 3 === 0 ? "_private" : null,
+      time_zone: index % 2 === 0 ? "Europe/Amsterdam" : null,
+    });
+  }
+  await fillIn(app);
+  const kept = [administrator, plainAdministrator, user, reader, blocked];
+  const named = (name: string, token?: string): Caller => ({ name, token });
+  const callers = [
+    named("administrator", administrator.token),
+    named("user", user.token),
+    named("anonymous"),
+    named("administrator without sudo", plainAdministrator.token),
+    named("reader", reader.token),
+    named("blocked", blocked.token),
+    named("revoked", revoked.token),
+    named("expired", expired.token),
+    named("unknown", `flpat-${"x".repeat(24)}`),
+  ];
+  const [users, tokens] = await Promise.all([lastId("users"), lastId("personal_access_tokens")]);
+
+  async function lastId(table: "users" | "personal_access_tokens") {
+    const { last } = await db.read.selectFrom(table).select(({ fn }) => fn.max("id").as("last")).executeTakeFirstOrThrow();
+    return last;
+  }
+
+  return {
+    callers,
+    administrator: callers[0] as Caller,
+    user: callers[1] as Caller,
+    secrets: callers.flatMap(({ token }) => token ?? []),
+    restore: () => restore(app, kept),
+    async sweep() {
+      await sql`delete from personal_access_tokens where id > ${tokens}`.execute(db.write);
+      await sql`delete from users where id > ${users}`.execute(db.write);
+      await sql`delete from namespaces n where not exists (select from users u where u.namespace_id = n.id)
+        and created_at < now() - interval '10 seconds'`.execute(db.write);
+    },
+  };
+}
+
+async function fillIn({ services: { db } }: TestApp) {
+  await sql`insert into emails (user_id, email, confirmed_at)
+    select id, username || '@second.example', case when id % 2 = 0 then now() end from users`.execute(db.write);
+  await sql`insert into identities (user_id, provider, extern_uid, saml_provider_id)
+    select id, 'ldapmain', 'uid-' || id, case when id % 3 = 0 then id end from users`.execute(db.write);
+  await sql`insert into user_custom_attributes (user_id, key, value) select id, 'team', 'team ' || id % 3 from users`.execute(db.write);
+}
+
+async function restore({ services: { db } }: TestApp, kept: readonly TestUser[]) {
+  await sql`update personal_access_tokens set revoked_at = null where id = any(${kept.map(({ tokenId }) => tokenId)}::bigint[])
+    and revoked_at is not null`.execute(db.write);
+  await sql`update users set admin = username in ('root', 'boss'), password_expired = false where id = any(${kept.map(({ id }) => id)}::bigint[])
+    and (password_expired or admin <> (username in ('root', 'boss')))`.execute(db.write);
+  for (const { id, username } of kept) {
+    await sql`update users set username = ${username} where id = ${id} and username <> ${username}`.execute(db.write);
+  }
+}
