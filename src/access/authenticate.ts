@@ -15,10 +15,13 @@ export interface Credentials {
 
 export interface Authenticated {
   readonly actor: Actor | null;
+  /** The actor's own row; absent where another user acts through sudo. */
   readonly row: CallerRow | undefined;
+  /** The row of the token that was shown, whoever acts by it. */
+  readonly used: CallerRow | undefined;
 }
 
-const ANONYMOUS: Authenticated = { actor: null, row: undefined };
+const ANONYMOUS: Authenticated = { actor: null, row: undefined, used: undefined };
 
 /** A token as it is kept and looked up: SHA-256, in hex. */
 export const tokenDigest = (token: string): string => hash("sha256", token, "hex");
@@ -49,7 +52,8 @@ export async function authenticate(
   requireScope(row.scopes, access, reads);
 
   const actor: Actor = { kind: "user by token", user: row, token: { id: row.token_id, scopes: row.scopes } };
-  return sudo === undefined ? { actor, row } : { actor: await actAs(db, actor, sudo), row: undefined };
+  if (sudo === undefined) return { actor, row, used: row };
+  return { actor: await actAs(db, actor, sudo), row: undefined, used: row };
 }
 
 const invalidToken = (description: string) =>

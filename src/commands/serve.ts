@@ -9,7 +9,7 @@ import { resources } from "#resources/index.ts";
 import { openLog, openServices } from "#services.ts";
 import { type RunningDatabase, reachDatabase } from "./database.ts";
 import { print, withProgress } from "./output.ts";
-import { announceFirstAdministrator } from "./setup.ts";
+import { announce, makeFirstAdministrator } from "./setup.ts";
 
 const GRACE = 10_000;
 
@@ -37,11 +37,20 @@ export async function web() {
 
 async function listen(config: Config, database: RunningDatabase, log: Logger, first: boolean) {
   // No value from outside may ever add to what all objects share.
-  Object.freeze(Object.prototype);
+  // Sealed, not frozen: a request with the header `constructor` would then throw inside Node's own parser.
+  Object.seal(Object.prototype);
   const services = openServices(config, database.url, log);
-  const sharing = config.rateLimits ? shareLimits(services.db, services.limiter, log) : undefined;
   const app = buildApp(services, resources);
-  await app.listen({ host: config.host, port: config.port });
+  let made;
+  try {
+    // Whoever finds the process ready must also find the administrator.
+    made = first ? await makeFirstAdministrator(services) : undefined;
+    await app.listen({ host: config.host, port: config.port });
+  } catch (error) {
+    await services.close();
+    throw error;
+  }
+  const sharing = config.rateLimits ? shareLimits(services.db, services.limiter, log) : undefined;
   const { port } = app.server.address() as AddressInfo;
   const address = config.externalUrl ?? `http://${config.host}:${port}`;
 
@@ -63,7 +72,7 @@ async function listen(config: Config, database: RunningDatabase, log: Logger, fi
     void stop("uncaughtException");
   });
 
-  if (first) await announceFirstAdministrator(services, address, database.trial);
+  if (made) announce(made, address, database.trial);
   print(`Fairlead is at ${address}`);
   log.info({ address, trial_database: database.trial }, "listening");
 }

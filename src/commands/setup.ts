@@ -1,6 +1,6 @@
 import { readConfig } from "#config.ts";
 import { ensureSealingKey } from "#lib/sealing-key.ts";
-import { createFirstAdministrator } from "#resources/users/first.ts";
+import { createFirstAdministrator, type FirstAdministrator } from "#resources/users/first.ts";
 import { openLog, openServices, type Services } from "#services.ts";
 import { withDatabase } from "./database.ts";
 import { print } from "./output.ts";
@@ -12,25 +12,28 @@ export async function setup() {
   await withDatabase(config, async (url) => {
     const services = openServices(config, url, openLog(config));
     try {
-      const made = await announceFirstAdministrator(services, config.externalUrl ?? `http://${config.host}:${config.port}`, config.databaseUrl === undefined);
-      if (!made) print("There are users already, so nothing was made. 'fairlead token create --user root' makes another token.");
+      const made = await makeFirstAdministrator(services);
+      const address = config.externalUrl ?? `http://${config.host}:${config.port}`;
+      if (made) announce(made, address, config.databaseUrl === undefined);
+      else print("There are users already, so nothing was made. 'fairlead token create --user root' makes another token.");
     } finally {
       await services.close();
     }
   });
 }
 
-/** Makes the first administrator if there is none, and says what to do next; a token is shown this once. */
-export async function announceFirstAdministrator(services: Services, address: string, trial: boolean): Promise<boolean> {
-  const made = await services.db.transaction((tx) => createFirstAdministrator(tx, services));
-  if (!made) return false;
+/** Makes the first administrator if there is none. */
+export const makeFirstAdministrator = (services: Services): Promise<FirstAdministrator | undefined> =>
+  services.db.transaction((tx) => createFirstAdministrator(tx, services));
+
+/** Says that there is an administrator now and what to do next; a token is shown this once. */
+export function announce({ token }: FirstAdministrator, address: string, trial: boolean) {
   print("The first administrator is 'root'.");
-  if (made.token !== undefined) {
-    print(`Token (shown only now): ${made.token}`);
+  if (token !== undefined) {
+    print(`Token (shown only now): ${token}`);
     print("Try it:");
-    print(`  curl --header "PRIVATE-TOKEN: ${made.token}" ${address}/api/v4/user`);
+    print(`  curl --header "PRIVATE-TOKEN: ${token}" ${address}/api/v4/user`);
   }
   print(`The reference of the API is at ${address}/-/api`);
   if (trial) print("The database is a trial engine in the data directory; set FAIRLEAD_DATABASE_URL for one that you keep.");
-  return true;
 }

@@ -13,7 +13,9 @@ export const installed = () => {
     "/Applications/Postgres.app/Contents/Versions/*/bin/postgres",
     "/{usr,usr/local,opt/homebrew}/bin/postgres",
   ]);
-  return [...new Set(programs.map((program) => dirname(realpathSync(program))))];
+  // An uninstalled version may leave its links behind.
+  const there = programs.filter((program) => existsSync(program));
+  return [...new Set(there.map((program) => dirname(realpathSync(program))))];
 };
 
 /** The package is only looked up, never imported: its wrapper hooks signals on import. */

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import Fastify, { type ConnectionError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { badParameter, Refusal } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
@@ -6,11 +7,12 @@ import type { Endpoint } from "./endpoint.ts";
 import { noSuchRoute, wrongMethod } from "./errors.ts";
 import { type Exchange, sendError, sendNothing } from "./exchange.ts";
 import { namespaceAddress, rewriteTarget, routeOf } from "./paths.ts";
-import { type Kernel, makeKernel, open, refuseOversize, serve } from "./serve.ts";
+import { countRefused, type Kernel, makeKernel, open, refuseOversize, serve } from "./serve.ts";
 
 export const API = "/api/v4";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 const MOST_HEADER_BYTES = 64 * 1024;
+const LINGER = 1000;
 
 export type Resources = Readonly<Record<string, Readonly<Record<string, Endpoint>>>>;
 
@@ -43,13 +45,22 @@ export function buildApp(services: Services, resources: Resources): FastifyInsta
     forceCloseConnections: "idle",
     return503OnClosing: false,
     exposeHeadRoutes: true,
-    http: { maxHeaderSize: MOST_HEADER_BYTES, headersTimeout: 10_000, connectionsCheckingInterval: 1000 },
+    http: {
+      maxHeaderSize: MOST_HEADER_BYTES,
+      headersTimeout: 10_000,
+      connectionsCheckingInterval: 1000,
+      // The kernel checks it, and answers with a body.
+      requireHostHeader: false,
+    },
     routerOptions: { maxParamLength: 8192, ignoreDuplicateSlashes: false, querystringParser: () => ({}) },
     rewriteUrl: (request) => rewriteTarget(request.url ?? "/", addresses),
     clientErrorHandler: refuseBrokenRequest,
     frameworkErrors: (error, request, reply) => refuse(kernel, request, reply, badAddress(error)),
   });
   app.server.maxHeadersCount = 0;
+  // Left to itself, Node closes a tunnel without a word and refuses an unknown expectation without a body.
+  app.server.on("connect", (_request, socket) => refuseByHand(socket, 405, "Not Allowed"));
+  app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
 
   // Bodies are read by the kernel, when it knows who is asking and what the endpoint wants.
   app.removeAllContentTypeParsers();
@@ -108,11 +119,12 @@ const openUnknown = (kernel: Kernel, request: FastifyRequest, reply: FastifyRepl
 function refuse(kernel: Kernel, request: FastifyRequest, reply: FastifyReply, refusal: unknown, headers: string[] = []) {
   const exchange = openUnknown(kernel, request, reply);
   exchange.headers.push(...headers);
+  const answer = (error: unknown) => sendError(exchange, countRefused(kernel, exchange, "api", error));
   try {
     refuseOversize(request);
-    sendError(exchange, refusal);
+    answer(refusal);
   } catch (oversize) {
-    sendError(exchange, oversize);
+    answer(oversize);
   }
 }
 
@@ -128,15 +140,22 @@ function frameworkRefusal(error: unknown): unknown {
 
 /** Answers what is not even a request; there is no exchange for it, so it is written by hand. */
 function refuseBrokenRequest(error: ConnectionError, socket: Socket) {
+  // What a refused caller goes on to send is no request either.
+  if (socket.writableEnded) return;
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
     return;
   }
-  const [status, text] = brokenStatus(error);
+  refuseByHand(socket, ...brokenStatus(error));
+}
+
+function refuseByHand(socket: Duplex, status: number, text: string) {
   const body = JSON.stringify({ error: text });
-  socket.end(
-    `HTTP/1.1 ${status} ${text}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
+  const head = `HTTP/1.1 ${status} ${text}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}`;
+  socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`);
+  // Closed at once, with something still unread, the system would take the answer back; kept, it would cost a descriptor.
+  socket.resume();
+  setTimeout(() => socket.destroy(), LINGER).unref();
 }
 
 function brokenStatus({ code, rawPacket }: ConnectionError): [number, string] {

@@ -32,7 +32,8 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+    // The rest of a body that is too large is dropped by whoever answers; destroyed, it would take the answer with it.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > limit) throw tooLarge();
       chunks.push(chunk);

@@ -70,7 +70,7 @@ interface OwnTransaction {
   readonly databases: Databases;
 }
 
-type Data<M extends Method, Own> = M extends "GET" ? Reads : Own extends "own" ? OwnTransaction : Writes;
+type Data<M extends Method, Own> = M extends "GET" ? Reads : [Own] extends [never] ? Writes : OwnTransaction;
 type Body<B> = B extends RawBody
   ? { readonly body: Buffer; json(): unknown }
   : B extends "stream"
@@ -123,7 +123,7 @@ export function endpoint<
   Granted extends object,
   Params extends Declares<Path>,
   const Returns extends TSchema | Plain = never,
-  const Own extends "own" | undefined = undefined,
+  const Own extends "own" = never,
   const B extends BodyKind = "params",
 >(
   spec: {
@@ -136,7 +136,7 @@ export function endpoint<
     readonly status?: number;
     readonly mount?: "api" | "root";
     readonly body?: B;
-    readonly transaction?: Own & "own";
+    readonly transaction?: Own;
     readonly limit?: LimitClass;
     readonly errors?: "api" | "git";
     readonly offering?: readonly Offering[];

@@ -17,6 +17,7 @@ const ALWAYS = [
   ["vary", "Origin"],
 ].flat();
 
+const LINGER = 1000;
 const LOCKED_DOWN = "default-src 'none'; frame-ancestors 'none'";
 const EXPOSED =
   "Link, X-Total, X-Total-Pages, X-Per-Page, X-Page, X-Next-Page, X-Prev-Page, X-Request-Id, ETag, Retry-After, " +
@@ -33,6 +34,7 @@ export interface Exchange {
   readonly meter: Meter;
   readonly log: Logger;
   readonly plainErrors: boolean;
+  readonly lifecycle: { readonly stopping: boolean };
   actor: Actor | null;
   budget: Budget | undefined;
 }
@@ -63,7 +65,11 @@ export const sendNothing = (exchange: Exchange, status: number) => finish(exchan
 export function sendPlain(exchange: Exchange, status: number, contentType: string, body: string | Buffer) {
   const { headers, request } = exchange;
   const at = headers.indexOf("etag");
-  if (at !== -1 && isKnown(request, headers[at + 1] ?? "")) return sendNothing(exchange, 304);
+  if (at !== -1 && isKnown(request, headers[at + 1] ?? "")) {
+    const type = headers.indexOf("content-type");
+    if (type !== -1) headers.splice(type, 2);
+    return sendNothing(exchange, 304);
+  }
   finish(exchange, status, contentType, body);
 }
 
@@ -72,7 +78,11 @@ export async function sendStream(exchange: Exchange, status: number, contentType
   const { raw } = exchange.reply;
   writeHead(exchange, status, contentType);
   try {
-    await pipeline(body, raw);
+    // Nobody is to make an archive of which only the head is wanted.
+    if (exchange.request.method === "HEAD") {
+      body.destroy();
+      raw.end();
+    } else await pipeline(body, raw);
   } catch (error) {
     exchange.log.warn({ request_id: exchange.id, err: error }, "streamed answer broke off");
   }
@@ -82,7 +92,7 @@ export async function sendStream(exchange: Exchange, status: number, contentType
 export function sendError(exchange: Exchange, thrown: unknown) {
   const { reply, log, id } = exchange;
   const { status, body, headers, bug } = errorAnswer(thrown);
-  if (bug) log.error({ request_id: id, operation: exchange.operation, err: thrown }, "unexpected failure");
+  if (bug) log.error({ request_id: id, operation: exchange.operation, err: withoutRow(thrown) }, "unexpected failure");
   if (reply.raw.headersSent) {
     reply.raw.destroy();
     return;
@@ -94,14 +104,28 @@ export function sendError(exchange: Exchange, thrown: unknown) {
   finish(exchange, status, "application/json", body);
 }
 
-// git shows the body of an error only when it is plain text.
-const textOf = (body: string) => {
-  const { message, error } = JSON.parse(body) as { message?: unknown; error?: string };
-  return typeof message === "string" ? message : (error ?? "Bad request");
-};
+// PostgreSQL repeats the whole row that it refused, which is nobody's business but its owner's.
+function withoutRow(thrown: unknown): unknown {
+  if (thrown instanceof Error && "detail" in thrown) thrown.detail = undefined;
+  return thrown;
+}
 
-function writeHead({ reply, id, headers, budget, request }: Exchange, status: number, contentType: string | undefined) {
+// git shows the body of an error only when it is plain text.
+function textOf(body: string): string {
+  const { message, error, error_description } = JSON.parse(body) as {
+    message?: string | Record<string, string[]>;
+    error?: string;
+    error_description?: string;
+  };
+  if (typeof message !== "object") return message ?? error_description ?? error ?? "";
+  return Object.entries(message).map(([field, texts]) => `${field} ${texts.join(", ")}`).join(", ");
+}
+
+function writeHead(exchange: Exchange, status: number, contentType: string | undefined) {
+  const { reply, id, headers, budget, request, lifecycle } = exchange;
   const all = [...ALWAYS, "x-request-id", id, ...headers];
+  // A kept connection would hold up the stop until its time is over.
+  if (lifecycle.stopping && !headers.includes("connection")) all.push("connection", "close");
   // What the handler said of its own answer wins.
   if (contentType !== undefined && !headers.includes("content-type")) all.push("content-type", contentType);
   if (!headers.includes("content-security-policy")) all.push("content-security-policy", LOCKED_DOWN);
@@ -119,10 +143,24 @@ function writeHead({ reply, id, headers, budget, request }: Exchange, status: nu
 
 function finish(exchange: Exchange, status: number, contentType: string | undefined, body: string | Buffer | undefined) {
   const raw: ServerResponse = exchange.reply.raw;
-  if (body !== undefined) exchange.headers.push("content-length", String(Buffer.byteLength(body)));
+  const size = body === undefined ? 0 : Buffer.byteLength(body);
+  if (body !== undefined) exchange.headers.push("content-length", String(size));
   writeHead(exchange, status, contentType);
-  raw.end(body);
+  if (status === 413) endLater(raw, body ?? "");
+  // Plain ASCII is the same in both encodings, and Node writes it faster as Latin-1.
+  else raw.end(body, size === body?.length ? "latin1" : "utf8");
   record(exchange, status);
+}
+
+/** Closed while the upload still comes in, the system would take the answer back; so it is read on, but not for long. */
+function endLater(raw: ServerResponse, body: string | Buffer) {
+  raw.write(body);
+  const end = () => {
+    clearTimeout(timer);
+    raw.end();
+  };
+  const timer = setTimeout(end, LINGER).unref();
+  raw.req.once("end", end).once("close", end).resume();
 }
 
 /** One line a request, of named fields only: no header, no body and no query can slip in. */

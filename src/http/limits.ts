@@ -21,14 +21,14 @@ export interface Limiter {
   take(caller: string, name: string, limit: number): Budget;
   /** What this process counted since the last call, for the sum over all processes. */
   drain(): { minute: number; counts: ReadonlyMap<string, number> };
-  /** What other processes counted in this minute. */
+  /** What other processes counted of some callers in this minute. */
   setOthers(minute: number, counts: ReadonlyMap<string, number>): void;
 }
 
 export function makeLimiter(now: () => number): Limiter {
   let minute = 0;
   let counts = new Map<string, number>();
-  let others: ReadonlyMap<string, number> = new Map();
+  let others = new Map<string, number>();
   let changed = new Set<string>();
 
   const turn = (at: number) => {
@@ -56,16 +56,24 @@ export function makeLimiter(now: () => number): Limiter {
       return { minute, counts: drained };
     },
     setOthers(of, found) {
-      if (of === minute) others = found;
+      if (of !== minute) return;
+      // Those who paused were not asked about; what was counted of them before still holds.
+      for (const [caller, count] of found) others.set(caller, count);
     },
   };
 }
 
-/** The budget of a caller: a user's own, or the one of an address that is not signed in. */
-export const takeBudget = (limiter: Limiter, config: Config, userId: number | undefined, address: string): Budget =>
+/** The budget of a caller: a user's own, or the one of an address that is not signed in; each class counts by itself. */
+export const takeBudget = (
+  limiter: Limiter,
+  config: Config,
+  limit: Exclude<LimitClass, "none">,
+  userId: number | undefined,
+  address: string,
+): Budget =>
   userId === undefined
-    ? limiter.take(`a${address}`, "throttle_unauthenticated_api", config.rateLimitAddress)
-    : limiter.take(`u${userId}`, "throttle_authenticated_api", config.rateLimitUser);
+    ? limiter.take(`${limit}:a${address}`, `throttle_unauthenticated_${limit}`, config.rateLimitAddress)
+    : limiter.take(`${limit}:u${userId}`, `throttle_authenticated_${limit}`, config.rateLimitUser);
 
 export function refuseOverBudget(budget: Budget, limit: LimitClass, now: number) {
   if (budget.observed <= budget.limit) return;

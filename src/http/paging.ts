@@ -33,6 +33,11 @@ export const pageOf = <Item extends TSchema>(item: Item, options: PagingOptions)
 type AnyQuery<O> = SelectQueryBuilder<any, any, O>;
 
 interface PageOptions {
+  /**
+   * The same rows without a condition. With it, a page is found among ids alone, which an index that carries the
+   * filtered columns can answer, and only the rows of the page are read.
+   */
+  readonly unfiltered?: AnyQuery<any>;
   /** The order where the caller asked for none; only offset paging uses it. */
   readonly unasked?: <O>(query: AnyQuery<O>) => AnyQuery<O>;
   /** How many rows there are, where that is known already. */
@@ -122,13 +127,14 @@ const notAllowed = (error: string) => new Refusal("not allowed", error, { error 
 export function pageFor<R>(options: PagingOptions, paging: Paging, db: Db, places: Places): Page<R> {
   const column = options.orders?.[paging.orderBy] ?? options.id;
   const rows = <O>(query: AnyQuery<O>, given: PageOptions = {}) => {
-    if (paging.keyset) return keysetRows(query, column, options, paging, places);
+    const read = reader(query, options.id, given.unfiltered);
+    if (paging.keyset) return keysetRows(query, read, column, options.id, paging, places);
     if (given.offsetLimit !== undefined) {
       refuseTooFar(paging.page * paging.perPage, given.offsetLimit, options.offsetLimit?.type ?? "this kind");
     }
     const order = given.unasked && !paging.asked ? given.unasked : ordered(column, options.id, paging.sort);
     const count = async () => given.total ?? (await countUpTo(query, db));
-    return offsetRows(query, order, count, options.id, paging, places);
+    return offsetRows(query, read, order, count, paging, places);
   };
   const page = async (query: AnyQuery<any>, present: (row: any) => any, given?: PageOptions) =>
     (await rows(query, given)).map(present);
@@ -142,19 +148,37 @@ const ordered =
       ? query.orderBy(sql.ref(id), sort)
       : query.orderBy(sql.ref(column), sort).orderBy(sql.ref(id), sort);
 
+type Order = <Row>(query: AnyQuery<Row>) => AnyQuery<Row>;
+type Read<O> = (query: AnyQuery<O>, order: Order, limit: number, offset: number) => Promise<O[]>;
+
+/** Makes what reads a part of an ordered list: straight, or by ids first where that spares reading what is passed over. */
+function reader<O>(listed: AnyQuery<O>, id: string, unfiltered: AnyQuery<any> | undefined): Read<O> {
+  const isFiltered = listed.toOperationNode().where !== undefined;
+  return async (query, order, limit, offset) => {
+    const part = <Row>(rows: AnyQuery<Row>) => {
+      const limited = order(rows).limit(sql.lit(limitFor(limit)));
+      return offset === 0 ? limited : limited.offset(offset);
+    };
+    if (!unfiltered || (offset === 0 && !isFiltered)) return part(query).execute();
+    const ids = part(query.clearSelect().select(sql.ref(id).as("id")));
+    return order(unfiltered.where(sql<boolean>`${sql.ref(id)} in (${ids})`)).execute() as Promise<O[]>;
+  };
+}
+
 async function keysetRows<O>(
   query: AnyQuery<O>,
+  read: Read<O>,
   column: string,
-  options: PagingOptions,
+  id: string,
   { perPage, orderBy, sort, cursor }: Paging,
   places: Places,
 ): Promise<O[]> {
-  const positioned = cursor ? query.where(after(column, options.id, sort, cursor)) : query;
-  const found = await ordered(column, options.id, sort)(positioned).limit(sql.lit(limitFor(perPage))).execute();
+  const positioned = cursor ? query.where(after(column, id, sort, cursor)) : query;
+  const found = await read(positioned, ordered(column, id, sort), perPage, 0);
   const rows = found.slice(0, perPage);
   const last = rows.at(-1) as Record<string, string | number> | undefined;
   if (last) {
-    const next = encodeCursor(orderBy, sort, last[nameOf(column)] ?? "", Number(last[nameOf(options.id)]));
+    const next = encodeCursor(orderBy, sort, last[nameOf(column)] ?? "", Number(last[nameOf(id)]));
     setLinks(places, [["next", { cursor: next, page: undefined }]]);
   }
   return rows;
@@ -172,25 +196,14 @@ const nameOf = (column: string) => column.slice(column.lastIndexOf(".") + 1);
 
 async function offsetRows<O>(
   query: AnyQuery<O>,
-  order: <Row>(query: AnyQuery<Row>) => AnyQuery<Row>,
+  read: Read<O>,
+  order: Order,
   count: () => Promise<number>,
-  id: string,
   { page, perPage }: Paging,
   places: Places,
 ): Promise<O[]> {
   const skipped = (page - 1) * perPage;
-  const limit = sql.lit(limitFor(perPage));
-  // Past the first page only the ids are walked, which an index alone can answer; the rows of the page follow.
-  const found: O[] =
-    skipped === 0
-      ? await order(query).limit(limit).execute()
-      : await order(
-          query.where(
-            sql<boolean>`${sql.ref(id)} in (${order(query.clearSelect().select(sql.ref(id).as("id")))
-              .limit(limit)
-              .offset(skipped)})`,
-          ),
-        ).execute();
+  const found = await read(query, order, perPage, skipped);
   const rows = found.slice(0, perPage);
   const more = found.length > perPage;
   const total = more || (rows.length === 0 && page > 1) ? await count() : skipped + rows.length;

@@ -23,21 +23,22 @@ export function rewriteTarget(target: string, addresses: readonly NamespaceAddre
   const query = mark === -1 || mark === target.length - 1 ? "" : target.slice(mark);
   let plain = path.includes("//") ? path.replaceAll(/\/{2,}/g, "/") : path;
   if (plain.length > 1 && plain.endsWith("/")) plain = plain.slice(0, -1);
-  if (plain.startsWith("/api/")) return (plain.endsWith(".json") ? plain.slice(0, -5) : plain) + query;
+  const bare = plain.endsWith(".json") ? plain.slice(0, -5) : plain;
+  if (plain.startsWith("/api/")) return bare + query;
   if (!plain.startsWith("/-/")) {
     for (const { matches } of addresses) {
-      const found = matches.exec(plain);
-      if (found) return `/${encodeURIComponent(decoded(found[1] ?? ""))}/${found[2] ?? ""}${query}`;
+      const found = matches.exec(bare);
+      if (found) return `/${oneSegment(found[1] ?? "")}/${found[2] ?? ""}${query}`;
     }
   }
   return plain + query;
 }
 
 // What cannot be decoded stays as it is; the router refuses it.
-function decoded(text: string): string {
+function oneSegment(path: string): string {
   try {
-    return decodeURIComponent(text);
+    return encodeURIComponent(decodeURIComponent(path));
   } catch {
-    return text;
+    return path;
   }
 }

@@ -1,9 +1,10 @@
+import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { TObject, TSchema } from "typebox";
 import { requireActor } from "#access/access.ts";
 import { authenticate } from "#access/authenticate.ts";
-import { forbidden, Refusal } from "#lib/refusal.ts";
+import { badParameter, forbidden, Refusal } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 import { writeAudit } from "./audit.ts";
 import { type Encoding, encodingOf, readBody, readSmallBody } from "./body.ts";
@@ -11,7 +12,7 @@ import { type AuditTarget, type Endpoint, pathNames, plainOf, schemaOf, successO
 import { noSuchRoute, targetTooLong } from "./errors.ts";
 import { type Exchange, sendError, sendJson, sendNothing, sendPlain, sendStream } from "./exchange.ts";
 import { fieldGate, offered, paidFor, withinPlan, withProperties } from "./gates.ts";
-import { refuseOverBudget, takeBudget } from "./limits.ts";
+import { type LimitClass, refuseOverBudget, takeBudget } from "./limits.ts";
 import { pageFor, type PagedMark, type PagingInput, pagingParams, readPaging } from "./paging.ts";
 import { compileParams } from "./params/coerce.ts";
 import { parseQuery } from "./params/brackets.ts";
@@ -55,6 +56,7 @@ export function open(
     meter,
     log: services.log,
     plainErrors,
+    lifecycle: services.lifecycle,
     actor: null,
     budget: undefined,
   };
@@ -65,6 +67,17 @@ export function refuseOversize(request: FastifyRequest) {
   if (request.raw.rawHeaders.length > MOST_HEADERS * 2) {
     throw new Refusal("invalid", "431 Request Header Fields Too Large", { error: "Too many headers" });
   }
+  refuseHosts(request.raw);
+}
+
+/** Servers in front of us could take another host than we do, were there two of them. */
+function refuseHosts({ rawHeaders, httpVersion }: IncomingMessage) {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? "";
+    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
+  }
+  if (hosts > 1 || (hosts === 0 && httpVersion === "1.1")) throw badParameter("The request must name one host");
 }
 
 /** The parameters of an endpoint with those of its paging. */
@@ -79,7 +92,7 @@ export const pagedOf = (returns: Endpoint["returns"]) =>
 /** Makes the function that lives one request of an endpoint from its first byte to its log line. */
 export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   const { services } = kernel;
-  const { config, db, limiter, metrics } = services;
+  const { config, db, metrics } = services;
   const names = pathNames(endpoint.path);
   const readParams = compileParams(withinPlan(paramsOf(endpoint), config), names);
   const gate = fieldGate(schemaOf(endpoint.returns), config);
@@ -150,24 +163,11 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   }
 
   async function identify(exchange: Exchange, raw: RawSet) {
-    const { request } = exchange;
-    try {
-      const caller = await authenticate(db, credentialsOf(request, raw), endpoint.access, reads);
-      if (endpoint.access.signedIn) requireActor(caller.actor);
-      if (caller.row) services.tokenUse.note(caller.row);
-      count(exchange, caller.actor?.user.id);
-      return caller;
-    } catch (error) {
-      // A caller who is not let in counts against the address, so that guessing is limited too.
-      if (!exchange.budget) count(exchange, undefined);
-      throw error;
-    }
-  }
-
-  function count(exchange: Exchange, userId: number | undefined) {
-    if (!config.rateLimits || limit === "none") return;
-    exchange.budget = takeBudget(limiter, config, userId, exchange.request.ip);
-    refuseOverBudget(exchange.budget, limit, Date.now());
+    const caller = await authenticate(db, credentialsOf(exchange.request, raw), endpoint.access, reads);
+    if (endpoint.access.signedIn) requireActor(caller.actor);
+    if (caller.used) services.tokenUse.note(caller.used);
+    count(services, exchange, limit, caller.actor?.user.id);
+    return caller;
   }
 
   async function withMultipart(request: FastifyRequest, raw: RawSet): Promise<RawSet> {
@@ -187,9 +187,26 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
       else if (answer instanceof Readable) await sendStream(exchange, success, contentType, answer);
       else sendPlain(exchange, success, contentType, answer as string | Buffer);
     } catch (error) {
-      sendError(exchange, error);
+      sendError(exchange, countRefused(kernel, exchange, limit, error));
     }
   };
+}
+
+function count({ config, limiter }: Services, exchange: Exchange, limit: LimitClass, userId: number | undefined) {
+  if (!config.rateLimits || limit === "none") return;
+  exchange.budget = takeBudget(limiter, config, limit, userId, exchange.request.ip);
+  refuseOverBudget(exchange.budget, limit, Date.now());
+}
+
+/** A caller who is not let in counts against the address, so that guessing is limited too; past the limit that is told. */
+export function countRefused({ services }: Kernel, exchange: Exchange, limit: LimitClass, refusal: unknown): unknown {
+  if (exchange.budget) return refusal;
+  try {
+    count(services, exchange, limit, undefined);
+    return refusal;
+  } catch (overBudget) {
+    return overBudget;
+  }
 }
 
 const pathOf = (request: FastifyRequest) => request.originalUrl.split("?", 1)[0] ?? "";

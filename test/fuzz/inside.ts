@@ -9,6 +9,7 @@ import { Journal, type Logged, tidied } from "./journal.ts";
 import { makeJudge } from "./judge.ts";
 import { planted } from "./plants.ts";
 import { bytesOf } from "./request.ts";
+import { seedOf } from "./seed.ts";
 import { type Failure, failureOf, shown, Tally } from "./tally.ts";
 import { makeWorld } from "./world.ts";
 
@@ -36,14 +37,11 @@ interface Suspect {
   readonly item: Case;
 }
 
-export const LANES = 8;
+const LANES = 8;
 const SLOWEST = 1000;
 const LONGEST_BLOCK = 250;
 const SWEEP_EVERY = 2000;
 const MOST_SHRUNK = 8;
-
-/** A seed of its own for each case, so that one case can be made again without those before it. */
-export const seedOf = (seed: number, index: number) => (Math.imul(seed, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b)) | 0;
 
 const prototypes = [Object, Array, Function, String, Number, Map, Promise].map(({ prototype }) => prototype as object);
 const sizeOfPrototypes = () => prototypes.reduce((count, prototype) => count + Reflect.ownKeys(prototype).length, 0);

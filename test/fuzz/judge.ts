@@ -9,8 +9,8 @@ import type { Asked } from "./request.ts";
 
 /** Every status that the documents know; 503 is for a database that is gone, which it never is here. */
 const DOCUMENTED = new Set([200, 201, 204, 304, 400, 401, 403, 404, 405, 409, 413, 414, 415, 422, 429, 431]);
-/** What refuses a request that is none; there is no exchange behind it yet. */
-const BEFORE_HTTP = new Set([400, 408, 414, 431]);
+/** What refuses something that is no request, or a tunnel; there is no exchange behind it. */
+const BY_HAND = new Set([400, 405, 408, 414, 431]);
 const MOST_HEAD = 64 * 1024;
 const MOST_ERROR = 64 * 1024;
 
@@ -25,6 +25,8 @@ interface Expected {
 /** The oracles that hold for every answer whatever was asked. The endpoints are those that should be served. */
 export function makeJudge(resources: Resources, secrets: readonly string[]): Judge {
   const expected = new Map(operationsOf(resources).map(({ name, endpoint }) => [name, expectedOf(endpoint)]));
+  // An endpoint may name a status of its own, such as that of a redirection.
+  const own = new Set([...expected.values()].map(({ endpoint }) => successOf(endpoint)));
   return (asked, answer, logged) => {
     if (answer.broken !== undefined) return [`not well-formed: ${answer.broken}`];
     const { status } = answer;
@@ -32,7 +34,7 @@ export function makeJudge(resources: Resources, secrets: readonly string[]): Jud
     const causes: string[] = [];
     const blame = (cause: string | undefined) => void (cause !== undefined && causes.push(`${where}: ${cause}`));
     if (status >= 500) blame(`status ${status}: ${logged?.error ?? answer.body.toString("utf8").slice(0, 200)}`);
-    else if (!DOCUMENTED.has(status) && status !== ownStatus(expected, logged)) blame(`status ${status} is in no document`);
+    else if (!DOCUMENTED.has(status) && !own.has(status)) blame(`status ${status} is in no document`);
     blame(headProblem(answer));
     blame(leak(answer, secrets));
     const value = asked.method === "HEAD" ? undefined : parsed(answer);
@@ -41,10 +43,6 @@ export function makeJudge(resources: Resources, secrets: readonly string[]): Jud
     return causes;
   };
 }
-
-/** A status that an endpoint names as its own, such as that of a redirection. */
-const ownStatus = (expected: ReadonlyMap<string, Expected>, logged: Logged | undefined) =>
-  expected.get(logged?.operation ?? "")?.endpoint.status;
 
 function expectedOf(endpoint: Endpoint): Expected {
   const schema = schemaOf(endpoint.returns);
@@ -77,7 +75,7 @@ function headProblem(answer: Answer): string | undefined {
   if (headBytes > MOST_HEAD) return "headers larger than any client reads";
   if (status === 204 || status === 304) return type === undefined ? undefined : `status ${status} with a content type`;
   if (headerOf(answer, "x-request-id") === undefined) {
-    return BEFORE_HTTP.has(status) && answer.closes ? undefined : `status ${status} without a request id`;
+    return BY_HAND.has(status) && answer.closes ? undefined : `status ${status} without a request id`;
   }
   if (headerOf(answer, "x-content-type-options") !== "nosniff") return "without the headers that every answer has";
   if (status === 405 && headerOf(answer, "allow") === undefined && !body.includes("pagination")) return "status 405 without Allow";

@@ -7,6 +7,7 @@ import { operationsOf } from "#http/app.ts";
 import { resources } from "#resources/index.ts";
 import { POSTGRES_VARIABLE, startTestPostgres } from "#test/support/postgres.ts";
 import type { Share } from "./inside.ts";
+import type { SocketShare } from "./socket.ts";
 import { type Failure, type Outcome, sum } from "./tally.ts";
 
 /** `npm run test:fuzz -- [--cases N] [--seed S] [--only I,J] [--plant NAME] [--workers W]` */
@@ -33,8 +34,9 @@ const environment = { ...process.env, [POSTGRES_VARIABLE]: process.env[POSTGRES_
 
 const started = performance.now();
 console.log(`fuzz: seed ${seed}`);
-const shares = Array.from({ length: workers }, (_, worker) => runWorker(worker));
-report(sum(await Promise.all(shares)), (performance.now() - started) / 1000);
+const inside = Array.from({ length: workers }, (_, worker) => runWorker(worker));
+const sockets = only || options.plant ? [] : [runSockets()];
+report(sum(await Promise.all([...inside, ...sockets])), (performance.now() - started) / 1000);
 
 function runWorker(worker: number): Promise<Outcome> {
   const slots = join(directory, `slots-${worker}`);
@@ -43,6 +45,11 @@ function runWorker(worker: number): Promise<Outcome> {
     const bytes = readFileSync(slots);
     return [...new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)];
   });
+}
+
+function runSockets(): Promise<Outcome> {
+  const share: SocketShare = { cases: Math.ceil(cases / 50), seed, slow: cases >= LONG };
+  return runProcess("socket.ts", share, () => []);
 }
 
 /** Runs a file as a process, and ends it where it falls silent. */
@@ -88,7 +95,8 @@ function report({ passed, failed, kinds, statuses, operations, failures }: Outco
   for (const { name } of unreached) console.log(`FAILED ${name} never succeeded, so nothing behind its checks was tried`);
   for (const { cause, count, index, about, request, answer } of failures) {
     console.log(`FAILED ${cause}\n  ${count} times, first: ${about}`);
-    if (index >= 0) console.log(`  replay: npm run test:fuzz -- --seed ${seed} --only ${index}\n  request: ${request}\n  answer: ${answer}`);
+    if (index >= 0) console.log(`  replay: npm run test:fuzz -- --seed ${seed} --only ${index}`);
+    if (request !== "") console.log(`  request: ${request}\n  answer: ${answer}`);
   }
   console.log(`causes: ${failures.length + unreached.length}`);
   console.log(`fuzz: ${passed} passed, ${failed + unreached.length} failed`);

@@ -23,7 +23,7 @@ export interface Outcome {
   readonly failures: readonly Failure[];
 }
 
-const MOST_SHOWN = 3000;
+const MOST_SHOWN = 1500;
 
 /** Bytes as a text that shows each of them and can be read back. */
 export function shown(bytes: Buffer): string {

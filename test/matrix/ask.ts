@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from "fastify";
 import { addressOf } from "#http/app.ts";
 import { pathNames } from "#http/endpoint.ts";
@@ -15,6 +16,8 @@ const ELSEWHERE = "203.0.113.7";
 export interface Answer {
   readonly cell: Cell;
   readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly payload: string;
   readonly problem: string | undefined;
 }
 
@@ -26,7 +29,12 @@ interface Belongings {
 }
 
 /** Asks every cell; with `untilProblem`, no further than the first that disagrees. */
-export async function askAll(app: FastifyInstance, world: World, cells: readonly Cell[], untilProblem = false): Promise<Answer[]> {
+export async function askAll(
+  app: FastifyInstance,
+  world: World,
+  cells: readonly Cell[],
+  untilProblem = false,
+): Promise<Answer[]> {
   const answers: Answer[] = [];
   const atOnce = untilProblem ? FEW_AT_ONCE : AT_ONCE;
   for (let from = 0; from < cells.length; from += atOnce) {
@@ -40,7 +48,8 @@ export async function askAll(app: FastifyInstance, world: World, cells: readonly
       const response = responses[index];
       if (!response) continue;
       const problem = problemOf(cell, response) ?? familyProblem(cell, belongings[index], ended[index]);
-      answers.push({ cell, status: response.statusCode, problem });
+      const { statusCode: status, headers, payload } = response;
+      answers.push({ cell, status, headers, payload, problem });
     }
     if (untilProblem && answers.some(({ problem }) => problem !== undefined)) break;
   }
@@ -49,8 +58,13 @@ export async function askAll(app: FastifyInstance, world: World, cells: readonly
 
 async function prepare(world: World, cells: readonly Cell[]): Promise<Belongings[]> {
   const wishes = cells.map((cell) => ({ token: tokenWish(world, cell), object: objectWish(world, cell) }));
-  const made = await world.makeTokens(wishes.flatMap(({ token, object }) => [token, object].filter((wish) => wish !== undefined)));
-  const belongings = wishes.map(({ token, object }): Belongings => ({ token: token && made.shift(), object: object && made.shift() }));
+  const made = await world.makeTokens(
+    wishes.flatMap(({ token, object }) => [token, object].filter((wish) => wish !== undefined)),
+  );
+  const belongings = wishes.map(({ token, object }): Belongings => ({
+    token: token && made.shift(),
+    object: object && made.shift(),
+  }));
   const parents = belongings.filter((_, index) => cells[index]?.caller.token === "rotated");
   const successors = await world.makeTokens(
     parents.map(({ token }) => ({ user: world.somebody.id, scopes: ["api"], previous: token?.id ?? 0 })),
@@ -84,12 +98,10 @@ function ownerOf(world: World, { caller, owner }: Cell): number {
   return (acting ?? world.accounts.get(caller.name))?.id ?? 0;
 }
 
-let words = 0;
-
 function requestOf(world: World, cell: Cell, { token, object }: Belongings): InjectOptions {
   const { line, verb, caller, operation, broken } = cell;
   const { endpoint } = operation;
-  const params = new URLSearchParams(line.send?.replaceAll("*", () => `word${++words}`));
+  const params = new URLSearchParams(line.send?.replaceAll("*", `w${randomUUID().slice(0, 18)}`));
   const names = pathNames(endpoint.path);
   const objectName = line.by ?? names[0];
   if (line.object && objectName) params.set(objectName, objectId(world, cell, object));
@@ -126,7 +138,13 @@ function objectId(world: World, cell: Cell, object: Made | undefined): string {
   return String(cell.line.object === "token" ? object?.id : ownerOf(world, cell));
 }
 
-function showToken(world: World, { caller }: Cell, own: string | undefined, headers: Record<string, string>, query: URLSearchParams) {
+function showToken(
+  world: World,
+  { caller }: Cell,
+  own: string | undefined,
+  headers: Record<string, string>,
+  query: URLSearchParams,
+) {
   const token = caller.token === "unknown" ? "flpat-never-made" : own;
   if (token === undefined) return;
   if (caller.carrier === "bearer") headers["authorization"] = `Bearer ${token}`;
@@ -152,17 +170,26 @@ function formed(path: string, form: Cell["form"]): string {
   }
 }
 
-function problemOf({ expected, line, caller, verb }: Cell, { statusCode: status, payload }: LightMyRequestResponse): string | undefined {
+function problemOf(
+  { expected, line, caller, verb }: Cell,
+  { statusCode: status, payload }: LightMyRequestResponse,
+): string | undefined {
   const agrees = expected === "refused" ? status >= 400 && status < 500 : status === expected;
   if (!agrees) return `expected ${expected}, got ${status} ${payload.slice(0, 200)}`;
   if (line.adminsSee === undefined || status !== 200 || verb === "HEAD") return undefined;
   const body = JSON.parse(payload) as object | object[];
-  const shown = (Array.isArray(body) ? body : [body]).some((item) => line.adminsSee !== undefined && line.adminsSee in item);
+  const shown = (Array.isArray(body) ? body : [body]).some(
+    (item) => line.adminsSee !== undefined && line.adminsSee in item,
+  );
   if (shown === seesAll(line, caller)) return undefined;
   return `expected the field ${line.adminsSee} to be ${shown ? "hidden" : "shown"}`;
 }
 
-function familyProblem({ line, verb, operation, form }: Cell, { successor }: Belongings = {}, ended = false): string | undefined {
+function familyProblem(
+  { line, verb, operation, form }: Cell,
+  { successor }: Belongings = {},
+  ended = false,
+): string | undefined {
   if (!successor || form !== "plain" || verb !== operation.endpoint.method) return undefined;
   if (ended === (line.endsFamily === true)) return undefined;
   return `expected the token that came from the shown one to ${ended ? "live on" : "end"}`;

@@ -88,7 +88,9 @@ function otherVerbs(operation: Operation): Verb[] {
 /** A parameter that takes a single value, if there is one. */
 function breakable({ endpoint }: Operation): string | undefined {
   const inPath = pathNames(endpoint.path);
-  return Object.entries(paramsOf(endpoint).properties).find(([name, schema]) => !inPath.includes(name) && isSingle(schema))?.[0];
+  return Object.entries(paramsOf(endpoint).properties).find(
+    ([name, schema]) => !inPath.includes(name) && isSingle(schema),
+  )?.[0];
 }
 
 const isSingle = (schema: TSchema) =>

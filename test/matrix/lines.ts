@@ -1,13 +1,8 @@
 /** A status for whatever the request names, or one each for the caller's own object, somebody else's, and none. */
 export type Statuses = number | readonly [own: number, foreign: number, missing: number];
 
-/** What an endpoint answers, said by hand: nothing here may come from the code that is tested. */
-export interface Line {
-  readonly anonymous: Statuses;
-  readonly user: Statuses;
-  readonly administrator: Statuses;
-  /** The scopes of which a token needs one, or `any`. */
-  readonly scopes: string;
+/** What more there is to say of an endpoint. */
+interface More {
   /** What the first name in the path stands for, or the parameter that `by` names. */
   readonly object?: "user" | "token";
   readonly by?: string;
@@ -23,41 +18,60 @@ export interface Line {
   readonly endsFamily?: true;
 }
 
+/** What an endpoint answers, said by hand: nothing here may come from the code that is tested. */
+export interface Line extends More {
+  readonly anonymous: Statuses;
+  readonly user: Statuses;
+  readonly administrator: Statuses;
+  /** The scopes of which a token needs one, or `any`. */
+  readonly scopes: string;
+}
+
+function line(anonymous: Statuses, user: Statuses, administrator: Statuses, scopes: string, more: More = {}): Line {
+  return { anonymous, user, administrator, scopes, ...more };
+}
+
 const WRITE = "api";
 const READ = "api read_api";
 const READ_USER = "api read_api read_user";
 
 const FOUND = [200, 200, 404] as const;
+const MADE = [201, 201, 404] as const;
 const ONLY_OWN = [200, 404, 404] as const;
 
+const AVATAR = "file=default.svg";
+const NEW_TOKEN = "name=*&scopes=k8s_proxy";
+const NEW_USER = "username=*&name=New&email=*@example.com&force_random_password=1";
+
+/** One line an endpoint: for those not signed in, users, administrators, and the scopes that open it. */
 export const lines: Readonly<Record<string, Line>> = {
-  "GET /users": { anonymous: 200, user: 200, administrator: 200, scopes: READ_USER, adminsSee: "is_admin" },
-  "GET /users/:id": { anonymous: 401, user: FOUND, administrator: FOUND, scopes: READ_USER, object: "user", adminsSee: "email" },
-  "GET /user": { anonymous: 401, user: 200, administrator: 200, scopes: READ_USER, adminsSee: "is_admin" },
-  "POST /users": { anonymous: 401, user: 403, administrator: 201, scopes: WRITE, send: "username=*&name=New&email=*@example.com&force_random_password=1" },
-  "PUT /users/:id": { anonymous: 401, user: 403, administrator: FOUND, scopes: WRITE, object: "user", send: "bio=*" },
-  "GET /uploads/-/system/user/avatar/:id/:file": { anonymous: FOUND, user: FOUND, administrator: FOUND, scopes: READ_USER, object: "user", send: "file=default.svg" },
+  "GET /users": line(200, 200, 200, READ_USER, { adminsSee: "is_admin" }),
+  "GET /users/:id": line(401, FOUND, FOUND, READ_USER, { object: "user", adminsSee: "email" }),
+  "GET /user": line(401, 200, 200, READ_USER, { adminsSee: "is_admin" }),
+  "POST /users": line(401, 403, 201, WRITE, { send: NEW_USER }),
+  "PUT /users/:id": line(401, 403, FOUND, WRITE, { object: "user", send: "bio=*" }),
+  "GET /uploads/-/system/user/avatar/:id/:file": line(FOUND, FOUND, FOUND, READ_USER, { object: "user", send: AVATAR }),
 
-  "GET /personal_access_tokens": { anonymous: 401, user: [200, 403, 403], administrator: 200, scopes: READ, object: "user", by: "user_id" },
-  "GET /personal_access_tokens/self": { anonymous: 401, user: 200, administrator: 200, scopes: "any", sudo: 400 },
-  "GET /personal_access_tokens/:id": { anonymous: 401, user: ONLY_OWN, administrator: FOUND, scopes: READ, object: "token" },
-  "POST /users/:user_id/personal_access_tokens": { anonymous: 401, user: 403, administrator: [201, 201, 404], scopes: WRITE, object: "user", send: "name=*&scopes=api" },
-  "POST /user/personal_access_tokens": { anonymous: 401, user: 201, administrator: 201, scopes: WRITE, send: "name=*&scopes=k8s_proxy" },
-  "POST /personal_access_tokens/self/rotate": { anonymous: 401, user: 200, administrator: 200, scopes: "api self_rotate", sudo: 400, endsFamily: true },
-  "POST /personal_access_tokens/:id/rotate": { anonymous: 401, user: ONLY_OWN, administrator: FOUND, scopes: WRITE, object: "token", endsFamily: true },
-  "DELETE /personal_access_tokens/self": { anonymous: 401, user: 204, administrator: 204, scopes: "any", sudo: 400 },
-  "DELETE /personal_access_tokens/:id": { anonymous: 401, user: [204, 404, 404], administrator: [204, 204, 404], scopes: WRITE, object: "token" },
+  "GET /personal_access_tokens": line(401, [200, 403, 403], 200, READ, { object: "user", by: "user_id" }),
+  "GET /personal_access_tokens/self": line(401, 200, 200, "any", { sudo: 400 }),
+  "GET /personal_access_tokens/:id": line(401, ONLY_OWN, FOUND, READ, { object: "token" }),
+  "POST /users/:user_id/personal_access_tokens": line(401, 403, MADE, WRITE, { object: "user", send: NEW_TOKEN }),
+  "POST /user/personal_access_tokens": line(401, 201, 201, WRITE, { send: NEW_TOKEN }),
+  "POST /personal_access_tokens/self/rotate": line(401, 200, 200, "api self_rotate", { sudo: 400, endsFamily: true }),
+  "POST /personal_access_tokens/:id/rotate": line(401, ONLY_OWN, FOUND, WRITE, { object: "token", endsFamily: true }),
+  "DELETE /personal_access_tokens/self": line(401, 204, 204, "any", { sudo: 400 }),
+  "DELETE /personal_access_tokens/:id": line(401, [204, 404, 404], [204, 204, 404], WRITE, { object: "token" }),
 
-  "GET /version": { anonymous: 401, user: 200, administrator: 200, scopes: READ_USER },
-  "GET /metadata": { anonymous: 401, user: 200, administrator: 200, scopes: READ_USER },
+  "GET /version": line(401, 200, 200, READ_USER),
+  "GET /metadata": line(401, 200, 200, READ_USER),
 
-  "GET /-/health": { anonymous: 200, user: 200, administrator: 200, scopes: READ },
-  "GET /-/liveness": { anonymous: 200, user: 200, administrator: 200, scopes: READ },
-  "GET /-/readiness": { anonymous: 200, user: 200, administrator: 200, scopes: READ, loopback: 200, adminsSee: "checks" },
-  "GET /-/metrics": { anonymous: 403, user: 403, administrator: 200, scopes: READ, loopback: 200 },
+  "GET /-/health": line(200, 200, 200, READ),
+  "GET /-/liveness": line(200, 200, 200, READ),
+  "GET /-/readiness": line(200, 200, 200, READ, { loopback: 200, adminsSee: "checks" }),
+  "GET /-/metrics": line(403, 403, 200, READ, { loopback: 200 }),
 
-  "GET /": { anonymous: 302, user: 302, administrator: 302, scopes: READ },
-  "GET /-/api": { anonymous: 200, user: 200, administrator: 200, scopes: READ },
-  "GET /-/api/openapi.json": { anonymous: 200, user: 200, administrator: 200, scopes: READ },
-  "GET /-/api/:file": { anonymous: 200, user: 200, administrator: 200, scopes: READ, send: "file=start.js" },
+  "GET /": line(302, 302, 302, READ),
+  "GET /-/api": line(200, 200, 200, READ),
+  "GET /-/api/openapi.json": line(200, 200, 200, READ),
+  "GET /-/api/:file": line(200, 200, 200, READ, { send: "file=start.js" }),
 };

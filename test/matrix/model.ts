@@ -25,7 +25,8 @@ export function expectedStatus(line: Line, { caller, scopes, owner, badParameter
   }
   if (caller.loopback && line.loopback !== undefined) return line.loopback;
   const statuses = line[actingRole(caller)];
-  const byOwner = typeof statuses === "number" ? { own: statuses, foreign: statuses, missing: statuses } : named(statuses);
+  const byOwner =
+    typeof statuses === "number" ? { own: statuses, foreign: statuses, missing: statuses } : named(statuses);
   return badParameter && byOwner.own < 400 ? 400 : byOwner[owner];
 }
 

@@ -27,7 +27,8 @@ export function mutantsOf({ name, endpoint }: Operation, line: Line, somebody: A
 
   for (const scope of SCOPES) {
     const known = rule.scopes.includes(scope) || scope === "api" || (scope === "read_api" && endpoint.method === "GET");
-    if (!known) weaken(`scope ${scope} opens it`, { scopes: [...rule.scopes, scope] }, ({ scopes }) => scopes?.[0] === scope);
+    const widened = { scopes: [...rule.scopes, scope] };
+    if (!known) weaken(`scope ${scope} opens it`, widened, isAs("administrator", scope));
   }
   if (rule.signedIn) {
     const check = (caller: Caller) => rule.check({ ...caller, actor: caller.actor ?? somebody });
@@ -38,8 +39,9 @@ export function mutantsOf({ name, endpoint }: Operation, line: Line, somebody: A
     weaken("every address is trusted", { check }, ({ caller }) => caller.role === "anonymous");
   }
   if (line.adminsSee !== undefined || String(line.user) !== String(line.administrator)) {
-    const check = async (caller: Caller) => promoted(await rule.check({ ...caller, actor: promotedActor(caller.actor) }));
-    weaken("every user counts as an administrator", { check }, isOrdinary);
+    const check = async (caller: Caller) =>
+      promoted(await rule.check({ ...caller, actor: promotedActor(caller.actor) }));
+    weaken("every user counts as an administrator", { check }, isAs("user", "api"));
   }
   if (rule.onRevokedToken) {
     const forgets = { onRevokedToken: () => Promise.resolve() };
@@ -64,7 +66,11 @@ const FORGIVEN: readonly Forgiveness[] = [
   ["blocked accounts pass", () => ({ state: "active" }), ({ account }) => account?.["state"] !== undefined],
   ["internal bots pass", () => ({ user_type: "human" }), ({ account }) => account?.["user_type"] !== undefined],
   ["unconfirmed accounts pass", () => ({ confirmed: true }), ({ account }) => account?.["confirmed_at"] === null],
-  ["expired passwords pass", () => ({ password_expired: false }), ({ account }) => account?.["password_expired"] === true],
+  [
+    "expired passwords pass",
+    () => ({ password_expired: false }),
+    ({ account }) => account?.["password_expired"] === true,
+  ],
   ["sudo needs no scope", ({ scopes }) => ({ scopes: [...scopes, "sudo"] }), ({ sudo }) => sudo !== undefined],
   [
     "sudo needs no administrator",
@@ -73,9 +79,13 @@ const FORGIVEN: readonly Forgiveness[] = [
   ],
 ];
 
-const isOrdinary = ({ caller, scopes }: Cell) => caller.name === "user" && scopes?.[0] === "api";
+const isAs =
+  (name: string, scope: string) =>
+  ({ caller, scopes }: Cell) =>
+    caller.name === name && scopes?.[0] === scope;
 
-const promotedActor = (actor: Actor | null): Actor | null => actor && { ...actor, user: { ...actor.user, admin: true } };
+const promotedActor = (actor: Actor | null): Actor | null =>
+  actor && { ...actor, user: { ...actor.user, admin: true } };
 
 /** What the rule hands on, with every account in it an administrator's. */
 function promoted(granted: object): object {

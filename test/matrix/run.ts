@@ -57,7 +57,9 @@ async function runCells(app: TestApp, world: World) {
   const before = await world.auditRows();
   const answers = await askAll(app.app, world, cells);
   for (const answer of answers) check(answer.problem === undefined, told(answer));
-  const written = answers.filter(({ cell, status }) => cell.verb !== "GET" && cell.verb !== "HEAD" && cell.verb !== "OPTIONS" && status < 300);
+  const written = answers.filter(
+    ({ cell, status }) => cell.verb !== "GET" && cell.verb !== "HEAD" && cell.verb !== "OPTIONS" && status < 300,
+  );
   const rows = (await world.auditRows()) - before;
   check(rows === written.length, `${written.length} writes were done, but the audit log has ${rows} of them`);
   console.log(`cells: ${cells.length}, of which ${written.length} wrote, in ${seconds(started)}`);
@@ -81,7 +83,12 @@ async function runMutants(app: TestApp, world: World) {
   console.log(`mutants: ${caught} of ${count} caught, in ${seconds(started)}`);
 }
 
-async function isNoticed(app: TestApp, world: World, { endpoint, likely }: Mutant, cells: readonly Cell[]): Promise<boolean> {
+async function isNoticed(
+  app: TestApp,
+  world: World,
+  { endpoint, likely }: Mutant,
+  cells: readonly Cell[],
+): Promise<boolean> {
   const weakened = buildApp(app.services, { weakened: { endpoint } });
   await weakened.ready();
   const sorted = [...cells.filter(likely), ...cells.filter((cell) => !likely(cell))];

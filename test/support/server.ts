@@ -21,6 +21,8 @@ export type RunningServer = {
   pid: number;
   /** The end of what the process wrote to its output. */
   log(): string;
+  /** How the process ended, once it has. */
+  exited(): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   stop(): Promise<void>;
 };
 
@@ -52,6 +54,9 @@ export async function startServer(env: Record<string, string> = {}): Promise<Run
   const killAtExit = () => child.kill("SIGKILL");
   process.once("exit", killAtExit);
 
+  const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
+    child.once("close", (code, signal) => resolve({ code, signal })),
+  );
   const stop = async () => {
     await stopProcess(child);
     process.removeListener("exit", killAtExit);
@@ -64,7 +69,7 @@ export async function startServer(env: Record<string, string> = {}): Promise<Run
     await stop();
     throw new Error(`${(error as Error).message}\n${log}`);
   }
-  return { url, token, databaseUrl, pid: child.pid as number, log: () => log, stop };
+  return { url, token, databaseUrl, pid: child.pid as number, log: () => log, exited: () => ended, stop };
 }
 
 /** The settings of the person who runs the tests must not change what is tested. */

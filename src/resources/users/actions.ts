@@ -18,6 +18,7 @@ import {
   checkProjectsLimit,
   checkUsername,
   checkWebsite,
+  detailTooLong,
   type Problems,
   refuse,
   throwProblems,
@@ -28,6 +29,9 @@ type New = Static<typeof NewUser>;
 type Changes = Static<typeof UserChanges>;
 type Columns = Updateable<Database["users"]>;
 type Writer = Pick<Services, "passwords" | "blobs">;
+
+/** What somebody from outside may not do. */
+const EXTERNAL = { can_create_group: false, projects_limit: 0 };
 
 /** Makes a user with their personal namespace and gives the new id. */
 export async function createUser(
@@ -66,6 +70,7 @@ export async function createUser(
       can_create_group: settings.can_create_group,
       theme_id: settings.default_theme_id,
       ...columns,
+      ...(columns.external && EXTERNAL),
       ...(await avatarColumns(given, writer)),
       username,
       name,
@@ -122,9 +127,7 @@ export async function updateUser(
       password_expired: user.id !== actorId,
     }),
   };
-  if (given.external !== undefined && given.external !== user.external && given.external) {
-    Object.assign(changes, { can_create_group: false, projects_limit: 0 });
-  }
+  if (given.external && !user.external) Object.assign(changes, EXTERNAL);
   await keepIdentity(tx, user.id, given);
   if (Object.keys(changes).length > 0) {
     await tx
@@ -177,12 +180,12 @@ async function profileColumns(
     const text = given[field];
     if (text === undefined) continue;
     columns[field] = stripTags(text ?? "");
-    tooLong(problems, field, columns[field], field === "pronouns" ? 50 : 500);
+    detailTooLong(problems, field, columns[field], field === "pronouns" ? 50 : 500);
   }
   if (given.bio !== undefined) tooLong(problems, "bio", (columns.bio = given.bio ?? ""), 255);
   if (given.location !== undefined) {
     columns.location = given.location === null ? null : stripTags(given.location);
-    tooLong(problems, "location", columns.location ?? "", 500);
+    detailTooLong(problems, "location", columns.location ?? "", 500);
   }
   if (given.website_url !== undefined) checkWebsite(problems, (columns.website_url = given.website_url ?? ""));
   if (given.discord !== undefined) checkDiscord(problems, (columns.discord = given.discord ?? ""));

@@ -1,78 +1,140 @@
 import { type SelectQueryBuilder, sql } from "kysely";
 import type { Static } from "typebox";
 import type { Db } from "#db/database.ts";
-import type { Database } from "#db/types.ts";
-import { NOT_INTERNAL } from "./kinds.ts";
+import { CLOSED_STATES, NOT_INTERNAL, STATES, USER_TYPES } from "./kinds.ts";
 import type { UserFilters } from "./params.ts";
 import { summaryColumns } from "./queries.ts";
-import type { Search } from "./search.ts";
+import { matches, type Search } from "./search.ts";
 
-type Filters = Static<typeof UserFilters>;
-type Users = SelectQueryBuilder<Database & { u: Database["users"] }, "u", object>;
+export type Filters = Static<typeof UserFilters>;
 
 /** Who looks: callers who are not signed in see no blocked users, and some filters are the administrators' alone. */
 export type Viewer = "anonymous" | "user" | "administrator";
 
-/** States that close an account to its owner. */
-const CLOSED = ["blocked", "ldap_blocked", "banned", "blocked_pending_approval"] as const;
+const users = (db: Db) => db.selectFrom("users as u").select(summaryColumns);
+export type Users = ReturnType<typeof users>;
 
-// The values that choose a partial index stand in the text: as parameters, a generic plan could not use the index.
-const literals = (values: readonly string[]) => sql.join(values.map((value) => sql.lit(value)));
-const stateIs = (states: readonly string[]) => sql<boolean>`u.state in (${literals(states)})`;
-const stateIsNot = (states: readonly string[]) => sql<boolean>`u.state not in (${literals(states)})`;
-const typeIs = (types: readonly string[]) => sql<boolean>`u.user_type in (${literals(types)})`;
-const lit = (text: string) => sql<boolean>`${sql.raw(text)}`;
+const MOST_HITS = 20_000;
 
-/** The users that a caller asked for, in no order yet; a search narrows them afterwards. */
-export function listUsers(db: Db, filters: Filters, viewer: Viewer) {
-  let query: Users = db.selectFrom("users as u");
-  const only = (condition: ReturnType<typeof lit>) => (query = query.where(condition));
+/** How far hits that are too many to be named may be paged by number; keyset paging is as fast there as at the start. */
+export const FARTHEST = 5000;
 
-  if (viewer === "anonymous") only(stateIsNot(CLOSED));
-  if (filters.username !== undefined) only(sql`lower(u.username) = lower(${filters.username})`);
-  if (filters.public_email !== undefined) only(sql`lower(u.public_email) = lower(${filters.public_email})`);
-  if (filters.active) {
-    only(lit("u.state = 'active'"));
-    only(typeIs(NOT_INTERNAL));
-  }
-  if (filters.blocked) only(stateIs(["blocked", "ldap_blocked"]));
-  if (filters.external) only(lit("u.external"));
-  if (filters.humans) only(lit("u.user_type = 'human'"));
-  if (filters.exclude_active) only(lit("u.state <> 'active'"));
-  if (filters.exclude_external) only(lit("not u.external"));
-  if (filters.exclude_humans) only(lit("u.user_type <> 'human'"));
-  if (filters.exclude_internal) only(typeIs(NOT_INTERNAL));
-  if (filters.without_project_bots) only(lit("u.user_type <> 'project_bot'"));
-  if (filters.created_after !== undefined) only(sql`u.created_at >= ${filters.created_after}`);
-  if (filters.created_before !== undefined) only(sql`u.created_at <= ${filters.created_before}`);
-  return (viewer === "administrator" ? forAdministrators(query, filters) : query).select(summaryColumns);
+/** The users that a caller asked for, in no order yet. */
+export interface Listing {
+  readonly query: Users;
+  /** The same rows without a condition. */
+  readonly everyone: Users;
+  /** How many there are, where that is known already; Infinity for too many to count. */
+  readonly total?: number;
 }
 
-function forAdministrators(users: Users, filters: Filters) {
-  let query = users;
-  const only = (condition: ReturnType<typeof lit>) => (query = query.where(condition));
-  if (filters.two_factor === "enabled") only(lit("u.two_factor_enabled"));
-  if (filters.two_factor === "disabled") only(lit("not u.two_factor_enabled"));
-  if (filters.admins) only(lit("u.admin"));
-  if (filters.auditors) only(lit("u.auditor"));
+/**
+ * Finds the users that a caller asked for. What may pick out few of them is looked up first, by whatever index serves
+ * it best, and its hits are named: left to itself, the planner may walk a whole order to find twenty rare ones. Where
+ * there are more hits than can be named, they are so common that a walk in order meets them soon.
+ */
+export async function listUsers(db: Db, filters: Filters, viewer: Viewer, search: Search | undefined): Promise<Listing> {
+  const everyone = users(db);
+  if (!search && !mayPickFew(filters, viewer)) return { everyone, query: narrowed(everyone, filters, viewer, undefined, false) };
+  const found = await narrowed(everyone, filters, viewer, search, false)
+    .clearSelect()
+    .select("u.id")
+    .limit(sql.lit(MOST_HITS + 1))
+    .execute();
+  if (found.length > MOST_HITS) {
+    return { everyone, query: narrowed(everyone, filters, viewer, search, true), total: Infinity };
+  }
+  return { everyone, query: usersById(db, found.map(({ id }) => id)), total: found.length };
+}
+
+// The offset is a fence: without it the planner may still walk an order and hold every row of it against the list.
+const usersById = (db: Db, ids: readonly number[]): Users =>
+  (db.selectFrom(sql`(select * from users where id = any(${ids}::bigint[]) offset 0)`.as("u")) as unknown as Users).select(summaryColumns);
+
+const mayPickFew = (filters: Filters, viewer: Viewer) =>
+  filters.blocked === true ||
+  filters.external === true ||
+  filters.exclude_active === true ||
+  filters.exclude_humans === true ||
+  filters.created_after !== undefined ||
+  filters.created_before !== undefined ||
+  (viewer === "administrator" &&
+    (filters.admins === true ||
+      filters.auditors === true ||
+      filters.two_factor === "enabled" ||
+      filters.extern_uid !== undefined ||
+      filters.custom_attributes !== undefined));
+
+type Condition = ReturnType<typeof sql<boolean>>;
+const lit = (text: string): Condition => sql<boolean>`${sql.raw(text)}`;
+
+function narrowed(everyone: Users, filters: Filters, viewer: Viewer, search: Search | undefined, walking: boolean): Users {
+  const conditions: Condition[] = [...stateConditions(filters, viewer), ...typeConditions(filters)];
+  if (filters.username !== undefined) conditions.push(sql`lower(u.username) = lower(${filters.username})`);
+  if (filters.public_email !== undefined) conditions.push(sql`lower(u.public_email) = lower(${filters.public_email})`);
+  if (search) conditions.push(matches(search, walking));
+  if (filters.external) conditions.push(lit("u.external"));
+  if (filters.exclude_external) conditions.push(lit("not u.external"));
+  if (filters.created_after !== undefined) conditions.push(sql`u.created_at >= ${filters.created_after}`);
+  if (filters.created_before !== undefined) conditions.push(sql`u.created_at <= ${filters.created_before}`);
+  if (viewer === "administrator") conditions.push(...administratorsConditions(filters));
+  return conditions.reduce((query, condition) => query.where(condition), everyone);
+}
+
+// Filters on one column become one condition: the planner would take two for independent and expect too many rows. Its
+// values stand in the text, because a generic plan could not choose a partial index by a parameter.
+const isOneOf = (column: string, all: readonly string[], left: ReadonlySet<string>): Condition[] =>
+  left.size === all.length ? [] : [left.size === 0 ? lit("false") : lit(`u.${column} in (${[...left].map((value) => `'${value}'`).join(", ")})`)];
+
+function stateConditions(filters: Filters, viewer: Viewer): Condition[] {
+  // Said as the partial indexes say it, where nothing else narrows the states.
+  if (filters.exclude_active && !filters.active && !filters.blocked && viewer !== "anonymous") return [lit("u.state <> 'active'")];
+  let left: ReadonlySet<string> = new Set(STATES);
+  if (viewer === "anonymous") left = left.difference(new Set(CLOSED_STATES));
+  if (filters.active) left = left.intersection(new Set(["active"]));
+  if (filters.blocked) left = left.intersection(new Set(["blocked", "ldap_blocked"]));
+  if (filters.exclude_active) left = left.difference(new Set(["active"]));
+  return isOneOf("state", STATES, left);
+}
+
+function typeConditions(filters: Filters): Condition[] {
+  if (filters.exclude_humans && !filters.active && !filters.humans && !filters.exclude_internal && !filters.without_project_bots) {
+    return [lit("u.user_type <> 'human'")];
+  }
+  let left: ReadonlySet<string> = new Set(USER_TYPES);
+  if (filters.active || filters.exclude_internal) left = left.intersection(new Set(NOT_INTERNAL));
+  if (filters.humans) left = left.intersection(new Set(["human"]));
+  if (filters.exclude_humans) left = left.difference(new Set(["human"]));
+  if (filters.without_project_bots) left = left.difference(new Set(["project_bot"]));
+  return isOneOf("user_type", USER_TYPES, left);
+}
+
+function administratorsConditions(filters: Filters): Condition[] {
+  const conditions: Condition[] = [];
+  if (filters.two_factor === "enabled") conditions.push(lit("u.two_factor_enabled"));
+  if (filters.two_factor === "disabled") conditions.push(lit("not u.two_factor_enabled"));
+  if (filters.admins) conditions.push(lit("u.admin"));
+  if (filters.auditors) conditions.push(lit("u.auditor"));
   if (filters.skip_ldap) {
-    only(sql`not exists (select from identities i where i.user_id = u.id and i.provider like 'ldap%')`);
+    conditions.push(sql`not exists (select from identities i where i.user_id = u.id and i.provider like 'ldap%')`);
   }
   if (filters.extern_uid !== undefined && filters.provider !== undefined) {
-    only(sql`u.id in (select user_id from identities
+    conditions.push(sql`u.id in (select user_id from identities
       where provider = ${filters.provider} and lower(extern_uid) = lower(${filters.extern_uid}))`);
   }
   for (const [key, value] of Object.entries(filters.custom_attributes ?? {})) {
-    only(sql`u.id in (select user_id from user_custom_attributes
+    conditions.push(sql`u.id in (select user_id from user_custom_attributes
       where key = ${key} and left(value, 255) = left(${value}, 255) and value = ${value})`);
   }
-  return query;
+  return conditions;
 }
+
+type AnyQuery<O> = SelectQueryBuilder<any, any, O>;
 
 /** Those that match exactly come first, then by name. */
 export const bestMatchFirst =
   ({ text }: Search) =>
-  <O>(query: SelectQueryBuilder<any, any, O>) =>
+  <O>(query: AnyQuery<O>) =>
     query
       .orderBy(sql`lower(u.public_email) is not distinct from lower(${text})`, "desc")
       .orderBy(sql`lower(u.username) = lower(${text})`, "desc")
@@ -80,4 +142,5 @@ export const bestMatchFirst =
       .orderBy("u.name")
       .orderBy("u.id");
 
-export const byName = <O>(query: SelectQueryBuilder<any, any, O>) => query.orderBy("u.name").orderBy("u.id");
+export const byName = <O>(query: AnyQuery<O>) => query.orderBy("u.name").orderBy("u.id");
+

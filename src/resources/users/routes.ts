@@ -11,11 +11,12 @@ import { createUser, updateUser } from "./actions.ts";
 import { avatarType, defaultAvatar } from "./avatar.ts";
 import { AdminUser, CurrentUser, UserProfile, UserSummary } from "./entity.ts";
 import { adminViews } from "./full.ts";
-import { bestMatchFirst, byName, listUsers, type Viewer } from "./list.ts";
+import { CLOSED_STATES } from "./kinds.ts";
+import { bestMatchFirst, byName, FARTHEST, listUsers, type Viewer } from "./list.ts";
 import { NewUser, UserChanges, UserFilters, UserId } from "./params.ts";
 import { presentCurrentUser, presentProfile, presentSummary } from "./present.ts";
 import { identitiesOf, wholeUser } from "./queries.ts";
-import { FARTHEST, findHits, matchesSearch, readSearch } from "./search.ts";
+import { readSearch } from "./search.ts";
 
 const scopes = ["read_user"] as const;
 
@@ -37,13 +38,14 @@ export const users = {
       const viewer = viewerOf(actor, services);
       if (viewer === "anonymous") await refuseAnonymousListing(services, params.username);
       if (viewer !== "administrator" && params.extern_uid !== undefined) throw forbidden();
-      const filtered = listUsers(db, params, viewer);
-      const search = params.search?.trim() ? await findHits(filtered, readSearch(params.search, viewer === "administrator")) : undefined;
-      const query = search ? filtered.where(matchesSearch(search)) : filtered;
-      const options = search && {
-        unasked: search.hits ? bestMatchFirst(search) : byName,
-        total: search.hits?.length ?? Infinity,
-        ...(!search.hits && { offsetLimit: FARTHEST }),
+      const search = params.search?.trim() ? readSearch(params.search, viewer === "administrator") : undefined;
+      const { query, everyone, total } = await listUsers(db, params, viewer, search);
+      const options = {
+        unfiltered: everyone,
+        ...(total !== undefined && { total }),
+        ...(total === Infinity && { offsetLimit: FARTHEST }),
+        // The best matches come first, unless there are too many to be sorted.
+        ...(search && { unasked: total === Infinity ? byName : bestMatchFirst(search) }),
       };
       if (viewer !== "administrator") return page(query, presentSummary(site), options);
       const rows = await page.rows(query, options);
@@ -64,7 +66,7 @@ export const users = {
         return adminView(db, params.id, { services, site, customAttributes: params.with_custom_attributes === true });
       }
       const user = await foundUser(databases, params.id);
-      const open = user.id === actor.user.id || !(user.private_profile || user.state === "blocked" || user.confirmed_at === null);
+      const open = user.id === actor.user.id || !(user.private_profile || CLOSED_STATES.includes(user.state) || user.confirmed_at === null);
       return presentProfile(user, { site, now: services.now() }, open);
     },
   }),

@@ -45,7 +45,7 @@ export function checkName(problems: Problems, name: string) {
 }
 
 export function checkEmail(problems: Problems, field: string, email: string) {
-  if (email.length > 254 || !/^[^\s@<>"',;:()[\]\\]{1,64}@[^\s@<>"',;:()[\]\\]+$/.test(email) || !isHost(email)) {
+  if (email.length > 254 || !/^[^\s@<>",;:()[\]\\]{1,64}@[^\s@<>"',;:()[\]\\]+$/.test(email) || !isHost(email)) {
     add(problems, field, "is invalid");
   }
 }
@@ -75,6 +75,13 @@ export function checkPassword(problems: Problems, password: string, shortest: nu
 
 export function tooLong(problems: Problems, field: string, text: string, most: number) {
   if ([...text].length > most) add(problems, field, `is too long (maximum is ${most} characters)`);
+}
+
+/** Clients know the details of a profile as one part of the user, with the field's name in the text. */
+export function detailTooLong(problems: Problems, field: string, text: string, most: number) {
+  if ([...text].length <= most) return;
+  const title = field.charAt(0).toUpperCase() + field.slice(1).replaceAll("_", " ");
+  add(problems, "user_detail.base", `${title} is too long (maximum is ${most} characters)`);
 }
 
 export function checkWebsite(problems: Problems, url: string) {

@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type Kind, Refusal } from "#lib/refusal.ts";
+import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
+import { type Access, signedIn } from "./access.ts";
+import { authenticate } from "./authenticate.ts";
+import type { Scope } from "./scopes.ts";
+
+/** What the wire makes of each refusal is the matter of the conventions; here it is who is refused first, and why. */
+describe("authenticate", () => {
+  let app: TestApp;
+  before(async () => {
+    app = await testApp();
+  });
+  after(() => app.close());
+
+  const as = (
+    token: string | readonly string[] | undefined,
+    sudo?: unknown,
+    access: Access<object> = signedIn(),
+    reads = true,
+  ) => authenticate(app.services.db, { tokens: token === undefined ? [] : [token].flat(), sudo }, access, reads);
+
+  const refused = (work: Promise<unknown>, kind: Kind, message: string | RegExp) =>
+    assert.rejects(work, (error: unknown) => {
+      assert.ok(error instanceof Refusal);
+      assert.equal(error.kind, kind);
+      if (typeof message === "string") assert.equal(error.message, message);
+      else assert.match(error.message, message);
+      return true;
+    });
+
+  const EXPIRED = "Token is expired. You can either do re-authorization or token refresh.";
+  const REVOKED = "Token was revoked. You have to re-authorize from the user.";
+  const LACKS_SCOPE = "The request requires higher privileges than provided by the access token.";
+
+  test("without a token nobody acts, and sudo without one is refused", async () => {
+    assert.deepEqual(await as(undefined), { actor: null, row: undefined, used: undefined });
+    await refused(as(undefined, "root"), "unauthenticated", "401 Unauthorized");
+  });
+
+  test("a token leads to its user with the scopes it has", async () => {
+    const user = await app.makeUser({}, ["read_user", "api"]);
+    const { actor, row, used } = await as(user.token);
+    assert.equal(actor?.user.id, user.id);
+    assert.deepEqual(actor.token, { id: user.tokenId, scopes: ["read_user", "api"] });
+    assert.equal(row?.token_id, user.tokenId);
+    assert.equal(used, row);
+  });
+
+  test("the same token twice is one, two that differ are none", async () => {
+    const [one, other] = [await app.makeUser(), await app.makeUser()];
+    assert.equal((await as([one.token, one.token])).actor?.user.id, one.id);
+    await refused(as([one.token, other.token]), "unauthenticated", "401 Unauthorized");
+    await refused(as([one.token, one.token, "flpat-unknown"]), "unauthenticated", "401 Unauthorized");
+  });
+
+  test("refuses in the order unknown, expired, revoked, account, scope, sudo", async () => {
+    const blocked = await app.makeUser({ state: "blocked" });
+    const expired = { expires_at: "2001-01-01" };
+    const revoked = { revoked_at: "2001-01-01" };
+    const scopes: Scope[] = ["k8s_proxy"];
+    const token = async (columns: object, owner: TestUser = blocked) =>
+      (await app.makeToken(owner.id, { ...columns, scopes })).token;
+
+    await refused(as("flpat-unknown", "root"), "unauthenticated", "401 Unauthorized");
+    await refused(as(await token({ ...expired, ...revoked }), "root"), "unauthenticated", EXPIRED);
+    await refused(as(await token(revoked), "root"), "unauthenticated", REVOKED);
+    await refused(as(await token({}), "root"), "forbidden", "403 Forbidden - Your account has been blocked.");
+    await refused(as(await token({}, await app.makeUser()), "root"), "forbidden", LACKS_SCOPE);
+    await refused(as((await app.makeUser()).token, "root"), "forbidden", "403 Forbidden - Must be admin to use sudo");
+  });
+
+  test("tells why an account may not act", async () => {
+    for (const [columns, reason] of [
+      [{ state: "blocked" }, "Your account has been blocked."],
+      [{ state: "ldap_blocked" }, "Your account has been blocked."],
+      [{ state: "banned" }, "Your account has been blocked."],
+      [
+        { state: "blocked_pending_approval" },
+        "Your account is pending approval from your administrator and hence blocked.",
+      ],
+      [{ state: "deactivated" }, /Your account has been deactivated by your administrator\./],
+      [{ confirmed_at: null }, /Your primary email address is not confirmed\./],
+      [{ password_expired: true }, /Your password expired\./],
+      [{ user_type: "ghost" }, "This action cannot be performed by internal users"],
+      [{ user_type: "security_policy_bot" }, "This action cannot be performed by internal users"],
+    ] as const) {
+      const { token } = await app.makeUser(columns);
+      await refused(as(token), "forbidden", typeof reason === "string" ? `403 Forbidden - ${reason}` : reason);
+    }
+    for (const user_type of ["human", "service_account", "project_bot", "service_user"] as const) {
+      const { id, token } = await app.makeUser({ user_type });
+      assert.equal((await as(token)).actor?.user.id, id, user_type);
+    }
+  });
+
+  test("read_api opens reads alone, and further scopes only where the rule names them", async () => {
+    const { id } = await app.makeUser();
+    const withScopes = async (...scopes: Scope[]) => (await app.makeToken(id, { scopes })).token;
+    const userRule = signedIn({ scopes: ["read_user"] });
+    await as(await withScopes("read_api"));
+    await refused(as(await withScopes("read_api"), undefined, signedIn(), false), "forbidden", LACKS_SCOPE);
+    await as(await withScopes("read_user"), undefined, userRule);
+    await refused(as(await withScopes("read_user")), "forbidden", LACKS_SCOPE);
+    await refused(as(await withScopes()), "forbidden", LACKS_SCOPE);
+    await assert.rejects(as(await withScopes("sudo"), undefined, userRule), {
+      details: { token: { error: "insufficient_scope", description: LACKS_SCOPE, scope: "read_user api read_api" } },
+    });
+  });
+
+  test("a revoked token is told to the rule that wants to know, an expired one is not", async () => {
+    const { id } = await app.makeUser();
+    const told: number[] = [];
+    const rule: Access<object> = {
+      ...signedIn(),
+      onRevokedToken: async (_db, tokenId) => {
+        told.push(tokenId);
+      },
+    };
+    const revoked = await app.makeToken(id, { revoked_at: "2001-01-01" });
+    const expired = await app.makeToken(id, { expires_at: "2001-01-01" });
+    await refused(as(revoked.token, undefined, rule), "unauthenticated", REVOKED);
+    await refused(as(expired.token, undefined, rule), "unauthenticated", EXPIRED);
+    assert.deepEqual(told, [revoked.id]);
+  });
+
+  describe("sudo", () => {
+    let admin: TestUser;
+    let user: TestUser;
+    before(async () => {
+      admin = await app.makeUser({ admin: true }, ["api", "sudo"]);
+      user = await app.makeUser();
+    });
+
+    test("the user acts with the administrator's token, and both are known", async () => {
+      for (const target of [user.id, String(user.id), user.username, user.username.toUpperCase()]) {
+        const { actor, row, used } = await as(admin.token, target);
+        assert.equal(actor?.user.id, user.id);
+        assert.equal(actor.user.admin, false);
+        assert.equal(actor.sudoer?.id, admin.id);
+        assert.equal(actor.token.id, admin.tokenId);
+        assert.equal(row, undefined, "the row is the administrator's, so no rule may take it for the user's");
+        assert.equal(used?.token_id, admin.tokenId);
+      }
+    });
+
+    test("needs the scope, also on a token that may do everything else", async () => {
+      const { token } = await app.makeToken(admin.id, { scopes: ["api"] });
+      await assert.rejects(as(token, user.id), {
+        details: { token: { error: "insufficient_scope", description: LACKS_SCOPE, scope: "sudo" } },
+      });
+    });
+
+    test("needs an administrator, also with the scope", async () => {
+      const { token } = await app.makeToken(user.id, { scopes: ["api", "sudo"] });
+      await refused(as(token, user.id), "forbidden", "403 Forbidden - Must be admin to use sudo");
+    });
+
+    test("a former administrator's token has lost it", async () => {
+      const former = await app.makeUser({ admin: true }, ["api", "sudo"]);
+      await as(former.token, user.id);
+      await app.services.db.write.updateTable("users").set({ admin: false }).where("id", "=", former.id).execute();
+      await refused(as(former.token, user.id), "forbidden", "403 Forbidden - Must be admin to use sudo");
+    });
+
+    test("is refused for users who may not act, and for nobody", async () => {
+      const blocked = await app.makeUser({ state: "blocked" });
+      const bot = await app.makeUser({ user_type: "alert_bot" });
+      await refused(as(admin.token, blocked.id), "forbidden", "403 Forbidden - Your account has been blocked.");
+      await refused(
+        as(admin.token, bot.username),
+        "forbidden",
+        "403 Forbidden - This action cannot be performed by internal users",
+      );
+      await refused(
+        as(admin.token, "no-such-name"),
+        "missing",
+        "404 User with ID or username 'no-such-name' Not Found",
+      );
+      for (const odd of [["1"], { a: 1 }, null, true])
+        await refused(as(admin.token, odd), "invalid", "sudo is invalid");
+    });
+  });
+});

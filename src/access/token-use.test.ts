@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import pino from "pino";
+import { type TestApp, testApp } from "#test/support/app.ts";
+import { callerByDigest } from "./callers.ts";
+import { tokenDigest } from "./authenticate.ts";
+import { recordTokenUse } from "./token-use.ts";
+
+describe("the use of tokens", () => {
+  let app: TestApp;
+  before(async () => {
+    app = await testApp();
+  });
+  after(() => app.close());
+
+  async function rowOf(token: string) {
+    const row = await callerByDigest(app.services.db, tokenDigest(token));
+    assert.ok(row);
+    return row;
+  }
+
+  const usedAt = async (id: number) =>
+    (
+      await app.services.db.write
+        .selectFrom("personal_access_tokens")
+        .select("last_used_at")
+        .where("id", "=", id)
+        .executeTakeFirstOrThrow()
+    ).last_used_at;
+
+  test("is written when it stops, for the token and for its user's last day", async () => {
+    const user = await app.makeUser();
+    const use = recordTokenUse(app.services.db, pino({ level: "silent" }));
+    use.note(await rowOf(user.token));
+    assert.equal(await usedAt(user.tokenId), null);
+    await use.stop();
+    assert.notEqual(await usedAt(user.tokenId), null);
+    const { last_activity_on } = await app.services.db.write
+      .selectFrom("users")
+      .select("last_activity_on")
+      .where("id", "=", user.id)
+      .executeTakeFirstOrThrow();
+    assert.equal(last_activity_on, new Date().toISOString().slice(0, 10));
+  });
+
+  test("is not written again within ten minutes", async () => {
+    const user = await app.makeUser();
+    const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+    for (const [minutes, written] of [
+      [9, false],
+      [11, true],
+    ] as const) {
+      const { id, token } = await app.makeToken(user.id, { last_used_at: minutesAgo(minutes) });
+      const before = await usedAt(id);
+      const use = recordTokenUse(app.services.db, pino({ level: "silent" }));
+      use.note(await rowOf(token));
+      await use.stop();
+      assert.equal((await usedAt(id)) !== before, written, `${minutes} minutes`);
+    }
+  });
+
+  test("is written for the token that sudo is done with", async () => {
+    const admin = await app.makeUser({ admin: true }, ["api", "sudo"]);
+    const user = await app.makeUser();
+    assert.equal((await app.get("/user", { token: admin.token, headers: { sudo: user.username } })).status, 200);
+    const deadline = Date.now() + 5000;
+    while ((await usedAt(admin.tokenId)) === null && Date.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.notEqual(await usedAt(admin.tokenId), null);
+    assert.equal(await usedAt(user.tokenId), null);
+  });
+});

@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { deflateSync, crc32 } from "node:zlib";
+import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
+import { multipart } from "#test/support/wire.ts";
+
+const chunk = (type: string, data: Buffer) => {
+  const body = Buffer.concat([Buffer.from(type), data]);
+  const frame = Buffer.alloc(8);
+  frame.writeUInt32BE(data.length, 0);
+  frame.writeUInt32BE(crc32(body), 4);
+  return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)]);
+};
+
+/** A real PNG of two by two, with as much behind it as is asked for. */
+function png(padding = 0): Buffer {
+  const header = Buffer.from([0, 0, 0, 2, 0, 0, 0, 2, 8, 0, 0, 0, 0]);
+  return Buffer.concat([
+    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+    chunk("IHDR", header),
+    chunk("IDAT", deflateSync(Buffer.alloc(6))),
+    chunk("IEND", Buffer.alloc(0)),
+    Buffer.alloc(padding),
+  ]);
+}
+
+const GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
+
+describe("avatars", () => {
+  let app: TestApp;
+  let admin: TestUser;
+  before(async () => {
+    app = await testApp();
+    admin = await app.makeUser({ admin: true });
+  });
+  after(() => app.close());
+
+  const upload = (id: number, bytes: Buffer, filename = "me.png") => {
+    const form = multipart({ avatar: { filename, bytes } });
+    return app.put(`/users/${id}`, { ...form, headers: { ...form.headers, "private-token": admin.token } });
+  };
+  const fetchAvatar = async (url: string) => app.app.inject({ url: new URL(url).pathname });
+
+  test("an image is kept and served to anyone, by what it is and not by its name", async () => {
+    const user = await app.makeUser();
+    const { status, body } = await upload(user.id, png(), "../../etc/passwd.svg");
+    assert.equal(status, 200);
+    assert.equal(body.avatar_url, `http://localhost/uploads/-/system/user/avatar/${user.id}/avatar.png`);
+    const got = await fetchAvatar(body.avatar_url);
+    assert.equal(got.statusCode, 200);
+    assert.equal(got.headers["content-type"], "image/png");
+    assert.equal(got.headers["x-content-type-options"], "nosniff");
+    assert.deepEqual(got.rawPayload, png());
+    const gif = await upload(user.id, GIF, "picture.png");
+    assert.match(gif.body.avatar_url, /avatar\.gif$/);
+    assert.equal((await fetchAvatar(body.avatar_url)).statusCode, 404, "the old one is gone");
+  });
+
+  test("with POST too, beside the fields", async () => {
+    const username = `with-avatar-${admin.id}`;
+    const form = multipart({
+      username,
+      name: "With avatar",
+      email: `${username}@example.com`,
+      force_random_password: "1",
+      avatar: { filename: "a.png", bytes: png() },
+    });
+    const { status, body } = await app.post("/users", { ...form, headers: { ...form.headers, "private-token": admin.token } });
+    assert.equal(status, 201);
+    assert.match(body.avatar_url, /avatar\.png$/);
+  });
+
+  test("what is no image is refused, whatever it is called", async () => {
+    const user = await app.makeUser();
+    for (const [bytes, filename] of [
+      [Buffer.from("#!/bin/sh\necho hello"), "me.png"],
+      [Buffer.from("<svg xmlns='http://www.w3.org/2000/svg' width='1' height='1'><script>1</script></svg>"), "me.svg"],
+      [png().subarray(0, 12), "me.png"],
+      [Buffer.from("GIF89a"), "me.gif"],
+      [Buffer.from("%PDF-1.7"), "me.pdf"],
+    ] as const) {
+      const { status, body } = await upload(user.id, bytes, filename);
+      assert.equal(status, 400, filename);
+      assert.match(body.message.avatar[0], /^file format is not supported\./);
+    }
+    const { body } = await app.get(`/users/${user.id}`, { token: admin.token });
+    assert.match(body.avatar_url, /default\.svg$/);
+  });
+
+  test("200 KiB at most", async () => {
+    const user = await app.makeUser();
+    const exact = 200 * 1024 - png().length;
+    assert.equal((await upload(user.id, png(exact))).status, 200);
+    const { status, body } = await upload(user.id, png(exact + 1));
+    assert.equal(status, 400);
+    assert.deepEqual(body, { message: { avatar: ["is too big (should be at most 200 KiB)"] } });
+    assert.equal((await upload(user.id, png(2 * 1024 * 1024))).status, 413);
+  });
+
+  test("a refused change keeps no image", async () => {
+    const user = await app.makeUser();
+    const form = multipart({ avatar: { filename: "a.png", bytes: png() }, bio: "b".repeat(300) });
+    const { status } = await app.put(`/users/${user.id}`, { ...form, headers: { ...form.headers, "private-token": admin.token } });
+    assert.equal(status, 400);
+    assert.match((await app.get(`/users/${user.id}`, { token: admin.token })).body.avatar_url, /default\.svg$/);
+  });
+
+  test("an empty value or null removes it; a text is no file", async () => {
+    const user = await app.makeUser();
+    const url = async (payload: object) =>
+      (await app.put(`/users/${user.id}`, { token: admin.token, payload })).body.avatar_url;
+    await upload(user.id, png());
+    assert.match(await url({ bio: "unrelated" }), /avatar\.png$/);
+    assert.match(await url({ avatar: "" }), /default\.svg$/);
+    await upload(user.id, png());
+    assert.match(await url({ avatar: null }), /default\.svg$/);
+    const { status, body } = await app.put(`/users/${user.id}`, { token: admin.token, payload: { avatar: "me.png" } });
+    assert.equal(status, 400);
+    assert.deepEqual(body, { error: "avatar is invalid" });
+  });
+
+  test("those who have none get a plain picture", async () => {
+    const user = await app.makeUser({ name: "<script>" });
+    const { body } = await app.get(`/users/${user.id}`, { token: admin.token });
+    const got = await fetchAvatar(body.avatar_url);
+    assert.equal(got.statusCode, 200);
+    assert.equal(got.headers["content-type"], "image/svg+xml");
+    assert.match(got.payload, /^<svg .*>\?<\/text><\/svg>$/);
+    assert.match(String(got.headers["content-security-policy"]), /default-src 'none'/);
+  });
+
+  test("nobody's, and names that are not the avatar's, are 404", async () => {
+    const user = await app.makeUser();
+    await upload(user.id, png());
+    for (const path of [`${user.id}/other.png`, `${user.id}/..%2F..%2Fx`, "999999999/default.svg", "x/avatar.png"]) {
+      assert.equal((await app.get(`/uploads/-/system/user/avatar/${path}`)).status, 404, path);
+    }
+  });
+
+  test("the same image of two users is kept once", async () => {
+    const blobs = async () => {
+      const rows = await app.services.db.read.selectFrom("users").select("avatar_blob").where("avatar_blob", "is not", null).execute();
+      return rows.map(({ avatar_blob }) => avatar_blob);
+    };
+    const bytes = png(77);
+    for (let n = 0; n < 2; n++) await upload((await app.makeUser()).id, bytes);
+    const names = await blobs();
+    assert.equal(names.at(-1), names.at(-2));
+    assert.deepEqual(await app.services.blobs.get(names.at(-1) ?? ""), bytes);
+  });
+});

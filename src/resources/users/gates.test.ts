@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { describe, test } from "node:test";
+import { type TestApp, testApp } from "#test/support/app.ts";
+
+const PREMIUM_FIELDS = [
+  ...["shared_runners_minutes_limit", "extra_shared_runners_minutes_limit", "is_auditor", "using_license_seat"],
+  ...["provisioned_by_group_id"],
+];
+const ENTERPRISE_FIELDS = ["plan", "trial"];
+
+async function installed(env: Record<string, string>, work: (app: TestApp, token: string) => Promise<void>) {
+  const app = await testApp({ env });
+  try {
+    const { token } = await app.makeUser({ admin: true });
+    await work(app, token);
+  } finally {
+    await app.close();
+  }
+}
+
+const newUser = () => {
+  const username = `gated-${randomUUID().slice(0, 8)}`;
+  return { username, name: "n", email: `${username}@example.com`, force_random_password: true };
+};
+const shown = (body: object, names: readonly string[]) => names.filter((name) => name in body);
+
+describe("users in each plan", () => {
+  test("free: what Premium adds is neither shown nor taken", () =>
+    installed({ FAIRLEAD_PLAN: "free" }, async (app, token) => {
+      const given = { ...newUser(), auditor: true, shared_runners_minutes_limit: 7, extra_shared_runners_minutes_limit: "x" };
+      const { status, body } = await app.post("/users", { token, payload: given });
+      assert.equal(status, 201);
+      const hidden = [...PREMIUM_FIELDS, ...ENTERPRISE_FIELDS, "scim_identities"];
+      assert.deepEqual(shown(body, hidden), []);
+      const { rows } = { rows: await app.services.db.read.selectFrom("users").selectAll().where("id", "=", body.id).execute() };
+      assert.equal(rows[0]?.auditor, false);
+      assert.equal(rows[0]?.shared_runners_minutes_limit, null);
+      const list = await app.get(`/users?username=${given.username}`, { token });
+      assert.deepEqual(shown(list.body[0], hidden), []);
+      assert.deepEqual(shown((await app.get("/user", { token })).body, hidden), []);
+      const auditors = await app.get(`/users?auditors=true&username=${given.username}`, { token });
+      assert.equal(auditors.body.length, 1, "the filter is ignored");
+      const { body: metadata } = await app.get("/metadata", { token });
+      assert.equal(metadata.enterprise, false);
+    }));
+
+  test("premium and ultimate: shown and taken", async () => {
+    for (const plan of ["premium", "ultimate"]) {
+      await installed({ FAIRLEAD_PLAN: plan }, async (app, token) => {
+        const given = { ...newUser(), auditor: true, shared_runners_minutes_limit: 7 };
+        const { body } = await app.post("/users", { token, payload: given });
+        assert.deepEqual(shown(body, PREMIUM_FIELDS), PREMIUM_FIELDS);
+        assert.equal(body.is_auditor, true);
+        assert.equal(body.shared_runners_minutes_limit, 7);
+        assert.equal(body.plan, plan);
+      });
+    }
+  });
+});
+
+describe("users in each offering", () => {
+  test("scim_identities: hosted only", async () => {
+    for (const [offering, expected] of [
+      ["hosted", true],
+      ["self-managed", false],
+      ["dedicated", false],
+      ["all", true],
+    ] as const) {
+      await installed({ FAIRLEAD_OFFERING: offering }, async (app, token) => {
+        const { body } = await app.get("/user", { token });
+        assert.equal("scim_identities" in body, expected, offering);
+      });
+    }
+  });
+
+  test("hosted: GET /users gives administrators the regular view", () =>
+    installed({ FAIRLEAD_OFFERING: "hosted" }, async (app, token) => {
+      const user = await app.makeUser({ two_factor_enabled: true });
+      const { body } = await app.get(`/users?username=${user.username}`, { token });
+      assert.deepEqual(Object.keys(body[0]).toSorted(), [
+        ...["avatar_url", "id", "locked", "name", "state", "username", "web_url"],
+      ]);
+      const filtered = await app.get(`/users?username=${user.username}&two_factor=disabled&admins=true`, { token });
+      assert.equal(filtered.body.length, 1, "administrators' filters are ignored");
+      const identity = await app.get(`/users?username=${user.username}&provider=x`, { token });
+      assert.equal(identity.status, 200, "a parameter of another offering is ignored");
+      assert.deepEqual((await app.get(`/users?search=${user.email}`, { token })).body, [], "private addresses do not match");
+      const single = await app.get(`/users/${user.id}`, { token });
+      assert.equal(single.body.email, user.email, "one user shows everything to administrators");
+    }));
+});

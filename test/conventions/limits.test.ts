@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { shareLimits } from "#http/shared-limits.ts";
+import { type Reply, testApp, type TestApp } from "#test/support/app.ts";
+import { freshDatabase } from "#test/support/postgres.ts";
+
+const ON = { FAIRLEAD_RATE_LIMITS: "on" };
+
+/** The application with limits on, for one test. */
+async function limited(env: Record<string, string>, work: (app: TestApp) => Promise<void>) {
+  const app = await testApp({ env: { ...ON, ...env } });
+  try {
+    await startOfMinute();
+    await work(app);
+  } finally {
+    await app.close();
+  }
+}
+
+/** Counts start anew with the minute, so a test must not begin at its end. */
+async function startOfMinute(needed = 10_000) {
+  const left = 60_000 - (Date.now() % 60_000);
+  if (left < needed) await sleep(left + 50);
+}
+
+const budgetOf = ({ headers }: Reply) => ({
+  limit: Number(headers["ratelimit-limit"]),
+  remaining: Number(headers["ratelimit-remaining"]),
+  observed: Number(headers["ratelimit-observed"]),
+  name: headers["ratelimit-name"],
+});
+
+/** An address of documentation, so that tests do not share a budget. */
+const someAddress = () => `2001:db8::${randomUUID().slice(0, 4)}:${randomUUID().slice(0, 4)}`;
+
+describe("rate limits", () => {
+  test("on by default: 500 a minute for an address, 2,000 for a user, told on every answer", async () => {
+    await limited({}, async (app) => {
+      const user = await app.makeUser();
+      const remoteAddress = someAddress();
+      const anonymous = await app.get("/users", { remoteAddress });
+      assert.deepEqual(budgetOf(anonymous), {
+        limit: 500,
+        remaining: 499,
+        observed: 1,
+        name: "throttle_unauthenticated_api",
+      });
+      const signedIn = await app.get("/users", { token: user.token, remoteAddress });
+      assert.deepEqual(budgetOf(signedIn), {
+        limit: 2000,
+        remaining: 1999,
+        observed: 1,
+        name: "throttle_authenticated_api",
+      });
+      const reset = Number(signedIn.headers["ratelimit-reset"]);
+      assert.equal(reset % 60, 0);
+      assert.ok(reset * 1000 > Date.now() && reset * 1000 <= Date.now() + 60_000, "Reset is in epoch seconds");
+    });
+  });
+
+  test("told on refusals too", async () => {
+    await limited({}, async (app) => {
+      const { token } = await app.makeUser();
+      const headers = { "content-type": "application/json" };
+      const answers = {
+        "bad parameter": await app.get("/users?page=x", { token }),
+        "not signed in": await app.get("/user"),
+        "unknown token": await app.get("/user", { token: "flpat-nobody" }),
+        forbidden: await app.post("/users", { token, payload: {} }),
+        missing: await app.get("/users/999999999", { token }),
+        "broken body": await app.post("/users", { token, payload: "{", headers }),
+        "unknown type": await app.post("/users", { token, payload: "{", headers: { "content-type": "text/xml" } }),
+        "unknown address": await app.get("/nowhere", { token }),
+        "wrong verb": await app.put("/users", { token }),
+        "too long": await app.get(`/users?x=${"y".repeat(9000)}`, { token }),
+        nothing: await app.delete("/personal_access_tokens/self", { token }),
+      };
+      for (const [what, reply] of Object.entries(answers)) {
+        assert.ok(budgetOf(reply).limit > 0, what);
+        assert.ok(budgetOf(reply).observed > 0, what);
+      }
+    });
+  });
+
+  test("past the limit 429 with Retry-After in whole seconds, until the minute ends", async () => {
+    await limited({ FAIRLEAD_RATE_LIMIT_USER: "3" }, async (app) => {
+      const user = await app.makeUser();
+      const other = await app.makeUser();
+      const ask = () => app.get("/user", { token: user.token });
+      for (let n = 1; n <= 3; n++) assert.equal((await ask()).status, 200);
+      const refused = await ask();
+      assert.equal(refused.status, 429);
+      assert.deepEqual(refused.body, { message: "429 Too Many Requests" });
+      assert.deepEqual(budgetOf(refused), { limit: 3, remaining: 0, observed: 4, name: "throttle_authenticated_api" });
+      const wait = refused.headers["retry-after"] ?? "";
+      assert.match(wait, /^\d+$/);
+      const reset = Number(refused.headers["ratelimit-reset"]);
+      assert.ok(Math.abs(Number(wait) - (reset - Date.now() / 1000)) <= 1.5);
+      assert.equal((await app.get("/user", { token: other.token })).status, 200, "each user has their own");
+      assert.equal((await app.get("/users", { remoteAddress: someAddress() })).status, 200);
+    });
+  });
+
+  test("all tokens of a user draw on one budget, from any address", async () => {
+    await limited({ FAIRLEAD_RATE_LIMIT_USER: "2" }, async (app) => {
+      const user = await app.makeUser();
+      const { token: second } = await app.makeToken(user.id);
+      assert.equal((await app.get("/user", { token: user.token })).status, 200);
+      assert.equal((await app.get("/user", { token: second, remoteAddress: someAddress() })).status, 200);
+      assert.equal((await app.get("/user", { token: second, remoteAddress: someAddress() })).status, 429);
+    });
+  });
+
+  test("an address that is not signed in has its own, and failed tokens count against it", async () => {
+    await limited({ FAIRLEAD_RATE_LIMIT_ADDRESS: "3" }, async (app) => {
+      const user = await app.makeUser();
+      const remoteAddress = someAddress();
+      assert.equal((await app.get("/users", { remoteAddress })).status, 200);
+      assert.equal((await app.get("/users", { remoteAddress, token: "flpat-guess" })).status, 401);
+      assert.equal((await app.get("/user", { remoteAddress })).status, 401);
+      assert.equal((await app.get("/users", { remoteAddress, token: "flpat-guess" })).status, 429);
+      assert.equal((await app.get("/users", { remoteAddress })).status, 429);
+      assert.equal((await app.get("/nowhere", { remoteAddress })).status, 429);
+      assert.equal((await app.post("/users", { remoteAddress, payload: "{" })).status, 429);
+      assert.equal((await app.get("/user", { remoteAddress, token: user.token })).status, 200, "the user is not the address");
+      assert.equal((await app.get("/users", { remoteAddress: someAddress() })).status, 200);
+    });
+  });
+
+  test("health is never limited and tells no budget", async () => {
+    await limited({ FAIRLEAD_RATE_LIMIT_ADDRESS: "1" }, async (app) => {
+      for (let n = 0; n < 3; n++) {
+        const reply = await app.get("/-/readiness");
+        assert.equal(reply.status, 200);
+        assert.equal(reply.headers["ratelimit-limit"], undefined);
+      }
+    });
+  });
+
+  test("off by setting", async () => {
+    const app = await testApp({ env: { FAIRLEAD_RATE_LIMIT_ADDRESS: "1" } });
+    try {
+      for (let n = 0; n < 3; n++) assert.equal((await app.get("/users")).status, 200);
+      assert.equal((await app.get("/users")).headers["ratelimit-limit"], undefined);
+    } finally {
+      await app.close();
+    }
+  });
+
+  test("two processes share their counts within two seconds, and remember a caller who pauses", async () => {
+    const databaseUrl = await freshDatabase();
+    const env = { ...ON, FAIRLEAD_RATE_LIMIT_USER: "10" };
+    const apps = [await testApp({ env, databaseUrl }), await testApp({ env, databaseUrl })] as const;
+    const sharing = apps.map(({ services }) => shareLimits(services.db, services.limiter, services.log));
+    try {
+      await startOfMinute(15_000);
+      const [here, there] = apps;
+      const user = await here.makeUser();
+      const other = await here.makeUser();
+      for (let n = 0; n < 8; n++) assert.equal((await here.get("/user", { token: user.token })).status, 200);
+      assert.equal((await there.get("/user", { token: user.token })).status, 200);
+      const deadline = Date.now() + 4000;
+      let observed = 0;
+      while (observed < 9 && Date.now() < deadline) {
+        await sleep(1000);
+        observed = budgetOf(await there.get("/user", { token: user.token })).observed;
+      }
+      assert.ok(observed >= 9, `${observed} of 9 and more`);
+      // Others go on asking meanwhile; the pause must not make the other process forget.
+      for (let n = 0; n < 3; n++) {
+        await there.get("/user", { token: other.token });
+        await sleep(800);
+      }
+      const later = await there.get("/user", { token: user.token });
+      assert.ok(budgetOf(later).observed > observed, `${budgetOf(later).observed} after ${observed}`);
+    } finally {
+      for (const { stop } of sharing) stop();
+      for (const app of apps) await app.close();
+    }
+  });
+});

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import Type from "typebox";
+import { administrator } from "#access/access.ts";
+import { endpoint } from "#http/endpoint.ts";
+import { resources } from "#resources/index.ts";
+import { type TestApp, testApp } from "#test/support/app.ts";
+
+const common = { method: "GET", access: administrator(), returns: Type.Object({ ok: Type.Boolean() }) } as const;
+const params = Type.Object({ must: Type.Integer() });
+const handle = () => ({ ok: true });
+const gated = {
+  hosted: endpoint({ ...common, path: "/gated/hosted", summary: "Hosted", params, offering: ["hosted"], handle }),
+  premium: endpoint({ ...common, path: "/gated/premium", summary: "Premium", params, plan: "premium", handle }),
+  both: endpoint({
+    ...common,
+    path: "/gated/both",
+    summary: "Hosted and Ultimate",
+    params,
+    offering: ["hosted"],
+    plan: "ultimate",
+    handle,
+  }),
+  scoped: endpoint({
+    ...common,
+    path: "/gated/scope",
+    summary: "A parameter and a field above the plan",
+    params: Type.Object({ environment_scope: Type.Optional(Type.String({ plan: "premium", default: "*" })) }),
+    returns: Type.Array(
+      Type.Object({ environment_scope: Type.String(), secret_sauce: Type.Optional(Type.String({ plan: "ultimate" })) }),
+    ),
+    handle: ({ params: given }) => [{ environment_scope: given.environment_scope ?? "*", secret_sauce: "x" }],
+  }),
+};
+
+async function installed(env: Record<string, string>, work: (app: TestApp) => Promise<void>) {
+  const app = await testApp({ env, resources: { ...resources, gated } });
+  try {
+    await work(app);
+  } finally {
+    await app.close();
+  }
+}
+
+/** The statuses that nobody, a user, and an administrator without and with good parameters get. */
+async function statuses(app: TestApp, path: string) {
+  const user = await app.makeUser();
+  const admin = await app.makeUser({ admin: true });
+  return [
+    (await app.get(path)).status,
+    (await app.get(path, { token: user.token })).status,
+    (await app.get(path, { token: admin.token })).status,
+    (await app.get(`${path}?must=1`, { token: admin.token })).status,
+  ];
+}
+
+describe("offering and plan", () => {
+  test("the default installation has everything", () =>
+    installed({}, async (app) => {
+      for (const path of ["/gated/hosted", "/gated/premium", "/gated/both"]) {
+        assert.deepEqual(await statuses(app, path), [401, 403, 400, 200], path);
+      }
+    }));
+
+  test("an endpoint of another offering is 404 before anything else", () =>
+    installed({ FAIRLEAD_OFFERING: "self-managed" }, async (app) => {
+      assert.deepEqual(await statuses(app, "/gated/hosted"), [404, 404, 404, 404]);
+      assert.deepEqual((await app.get("/gated/hosted")).body, { error: "404 Not Found" });
+      assert.deepEqual(await statuses(app, "/gated/premium"), [401, 403, 400, 200]);
+    }));
+
+  test("one above the plan is 403 right after 401", () =>
+    installed({ FAIRLEAD_PLAN: "free", FAIRLEAD_OFFERING: "hosted" }, async (app) => {
+      assert.deepEqual(await statuses(app, "/gated/premium"), [401, 403, 403, 403]);
+      assert.deepEqual(await statuses(app, "/gated/both"), [401, 403, 403, 403]);
+      assert.deepEqual(await statuses(app, "/gated/hosted"), [401, 403, 400, 200]);
+    }));
+
+  test("a plan contains the ones below it", () =>
+    installed({ FAIRLEAD_PLAN: "premium" }, async (app) => {
+      assert.deepEqual(await statuses(app, "/gated/premium"), [401, 403, 400, 200]);
+      assert.deepEqual(await statuses(app, "/gated/both"), [401, 403, 403, 403]);
+    }));
+
+  test("a parameter above the plan is ignored, a field above it is left out", async () => {
+    for (const [plan, answer] of [
+      ["free", { environment_scope: "*" }],
+      ["premium", { environment_scope: "staging" }],
+      ["ultimate", { environment_scope: "staging", secret_sauce: "x" }],
+    ] as const) {
+      await installed({ FAIRLEAD_PLAN: plan }, async (app) => {
+        const { token } = await app.makeUser({ admin: true });
+        assert.deepEqual((await app.get("/gated/scope?environment_scope=staging", { token })).body, [answer], plan);
+      });
+    }
+  });
+});

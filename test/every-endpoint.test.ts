@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
+import type { TSchema } from "typebox";
+import Value from "typebox/value";
+import { type Operation, operationsOf } from "#http/app.ts";
+import { pathNames, plainOf, schemaOf, successOf } from "#http/endpoint.ts";
+import { pagedOf, paramsOf } from "#http/serve.ts";
+import { resources } from "#resources/index.ts";
+import { type Answer, askAll } from "#test/matrix/ask.ts";
+import { type Cell, cellsOf, keyOf } from "#test/matrix/cells.ts";
+import { lines } from "#test/matrix/lines.ts";
+import { makeWorld, type World } from "#test/matrix/world.ts";
+import { type TestApp, testApp } from "#test/support/app.ts";
+
+/** What holds for every operation, whatever it does; the requests that are in order come from the lines of the matrix. */
+describe("every endpoint", () => {
+  let app: TestApp;
+  let world: World;
+  before(async () => {
+    app = await testApp();
+    world = await makeWorld(app);
+  });
+  after(() => app.close());
+
+  const ask = (cells: readonly Cell[]) => askAll(app.app, world, cells);
+
+  async function auditRows(answers: readonly Answer[]) {
+    const ids = answers.map(({ headers }) => String(headers["x-request-id"]));
+    const { rows } = await sql<AuditRow>`select event, actor_id, actor_name, sudo_actor_id, target_type, target_id,
+      host(ip_address) as ip, request_id from audit_events where request_id = any(${ids})`.execute(
+      app.services.db.write,
+    );
+    return rows;
+  }
+
+  for (const operation of operationsOf(resources)) {
+    const { endpoint } = operation;
+    const schema = schemaOf(endpoint.returns);
+    const writes = endpoint.method !== "GET";
+
+    describe(keyOf(operation), () => {
+      test("says what it does, who may call it and what it takes", () => {
+        assert.match(endpoint.summary, /^[A-Z].{5,}[^.]$/);
+        assert.match(endpoint.access.rule, /^[a-z].+[^.]$/);
+        for (const name of pathNames(endpoint.path)) assert.ok(name in endpoint.params.properties, name);
+        assert.equal(endpoint.audit !== undefined, writes, "writes name their audit event, reads have none");
+        if (writes) assert.match(endpoint.audit ?? "", /^[a-z_]+$/);
+      });
+
+      test("lists every field that its answer may have", () => {
+        assert.ok(schema || plainOf(endpoint.returns) || successOf(endpoint) === 204);
+        assert.deepEqual(schema ? openObjects(schema) : [], []);
+      });
+
+      test("answers exactly what it declares, to each caller that it lets in", async () => {
+        const answers = await ask(inOrder(operation));
+        assert.notEqual(answers.length, 0, "nobody may call it");
+        for (const { cell, status, headers, payload, problem } of answers) {
+          assert.equal(problem, undefined, cell.caller.name);
+          assert.equal(status, successOf(endpoint));
+          if (schema) {
+            assert.equal(headers["content-type"], "application/json");
+            const body: unknown = JSON.parse(payload);
+            assert.deepEqual([...Value.Errors(schema, body)].slice(0, 3), [], cell.caller.name);
+          } else if (plainOf(endpoint.returns)) {
+            assert.ok(headers["content-type"]);
+            assert.notEqual(payload, "");
+          } else {
+            assert.equal(payload, "");
+            assert.equal(headers["content-type"], undefined);
+          }
+        }
+      });
+
+      test("refuses a list or a hash where one value is meant", async () => {
+        const cell = asAdministrator(operation);
+        for (const [name, property] of Object.entries(paramsOf(endpoint).properties)) {
+          if (pathNames(endpoint.path).includes(name)) continue;
+          for (const bracket of wrongBrackets(property)) {
+            const [answer] = await ask([withParams(cell, { [name]: undefined, [name + bracket]: "1" })]);
+            const { status = 0, payload = "" } = answer ?? {};
+            assert.equal(status, 400, `${name}${bracket}: ${payload}`);
+            assert.match((JSON.parse(payload) as { error: string }).error, new RegExp(`\\b${name}\\b`));
+          }
+        }
+      });
+
+      if (pagedOf(endpoint.returns)) {
+        test("pages", async () => {
+          const cell = { ...asAdministrator(operation), owner: "own" } as const;
+          const answers = await ask(["1", "2"].map((page) => withParams(cell, { per_page: "1", page })));
+          const ids = answers.map(({ payload, headers }, index) => {
+            const items = JSON.parse(payload) as { id: number }[];
+            assert.equal(items.length, 1);
+            assert.equal(headers["x-per-page"], "1");
+            assert.equal(headers["x-page"], String(index + 1));
+            assert.equal(headers["x-next-page"], String(index + 2));
+            assert.match(String(headers["link"]), /rel="next".*rel="first"/);
+            assert.equal(headers["x-total-pages"], headers["x-total"]);
+            return items[0]?.id;
+          });
+          assert.notEqual(ids[0], ids[1]);
+        });
+      }
+
+      const { user } = lines[keyOf(operation)] ?? {};
+      if (typeof user === "object" && user[1] === 404) {
+        test("hides what is somebody else's as if it were not there", async () => {
+          const [foreign, missing] = await ask(
+            cellsIn(operation).filter(
+              ({ caller, scopes, owner, badParameter }) =>
+                caller.name === "user" && scopes?.[0] === "api" && owner !== "own" && !badParameter,
+            ),
+          );
+          assert.ok(foreign && missing);
+          assert.equal(foreign.status, 404);
+          assert.equal(foreign.payload, missing.payload);
+          assert.deepEqual(withoutIds(foreign.headers), withoutIds(missing.headers));
+        });
+      }
+
+      if (writes) {
+        test("leaves one row in the audit log, and none when it is refused", async () => {
+          const answers = await ask(inOrder(operation));
+          const rows = await auditRows(answers);
+          assert.equal(rows.length, answers.length);
+          for (const { cell, headers } of answers) {
+            const row = rows.find(({ request_id }) => request_id === headers["x-request-id"]);
+            const token = world.accounts.get(cell.caller.name);
+            const sudo = cell.caller.sudo?.as;
+            const acting = sudo === undefined || sudo === "missing" ? token : world.targets[sudo];
+            assert.ok(row);
+            assert.equal(row.event, endpoint.audit);
+            assert.equal(row.actor_id, acting?.id);
+            assert.equal(row.actor_name, acting?.username);
+            assert.equal(row.sudo_actor_id, sudo === undefined ? null : token?.id);
+            assert.equal(row.ip, "203.0.113.7");
+            assert.ok(row.target_type && row.target_id);
+          }
+          const refused = await ask(
+            cellsIn(operation).filter(({ expected, scopes }) => Number(expected) >= 400 && scopes?.[0] === "api"),
+          );
+          assert.notEqual(refused.length, 0);
+          assert.deepEqual(await auditRows(refused), []);
+        });
+      }
+    });
+  }
+});
+
+interface AuditRow {
+  readonly event: string;
+  readonly actor_id: number | null;
+  readonly actor_name: string;
+  readonly sudo_actor_id: number | null;
+  readonly target_type: string | null;
+  readonly target_id: number | null;
+  readonly ip: string;
+  readonly request_id: string;
+}
+
+/** The cells of an operation that are sent as they are meant to be. */
+function cellsIn(operation: Operation): Cell[] {
+  const line = lines[keyOf(operation)];
+  assert.ok(line, `no line for ${keyOf(operation)}`);
+  return cellsOf(operation, line).filter(({ verb, form }) => verb === operation.endpoint.method && form === "plain");
+}
+
+/** Those that succeed: every caller that is let in, on what is theirs and on what is not. */
+const inOrder = (operation: Operation): Cell[] =>
+  cellsIn(operation).filter(
+    ({ expected, scopes }) => Number(expected) < 400 && (scopes === undefined || scopes[0] === "api"),
+  );
+
+/** One that succeeds as an administrator. */
+function asAdministrator(operation: Operation): Cell {
+  const cell = inOrder(operation).find(({ caller }) => caller.name === "administrator");
+  assert.ok(cell, "an administrator may not call it");
+  return cell;
+}
+
+/** The same cell with other parameters; what is undefined is left out. */
+function withParams(cell: Cell, changes: Readonly<Record<string, string | undefined>>): Cell {
+  const params = new URLSearchParams(cell.line.send);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined) params.delete(name);
+    else params.set(name, value);
+  }
+  return { ...cell, line: { ...cell.line, send: params.toString() } };
+}
+
+/** The objects in a schema that may carry fields which nobody named. */
+function openObjects(schema: TSchema, place = "answer"): string[] {
+  const {
+    type,
+    additionalProperties,
+    properties = {},
+    items,
+    anyOf = [],
+  } = schema as {
+    type?: string;
+    additionalProperties?: unknown;
+    properties?: Record<string, TSchema>;
+    items?: TSchema;
+    anyOf?: TSchema[];
+  };
+  return [
+    ...(type === "object" && additionalProperties !== false ? [place] : []),
+    ...Object.entries(properties).flatMap(([name, field]) => openObjects(field, `${place}.${name}`)),
+    ...(items ? openObjects(items, `${place}[]`) : []),
+    ...anyOf.flatMap((option) => openObjects(option, place)),
+  ];
+}
+
+/** How a parameter can be sent as what it is not. */
+function wrongBrackets(schema: TSchema): string[] {
+  const { type, anyOf = [] } = schema as { type?: string; anyOf?: TSchema[] };
+  const types = [type, ...anyOf.map((option) => (option as { type?: string }).type)];
+  return [...(types.includes("array") ? [] : ["[]"]), ...(types.includes("object") ? [] : ["[x]"])];
+}
+
+function withoutIds({ date: _, "x-request-id": __, ...headers }: Answer["headers"]) {
+  return headers;
+}

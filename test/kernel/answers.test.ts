@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request, type IncomingMessage } from "node:http";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Readable } from "node:stream";
+import Type from "typebox";
+import { anyone, signedIn } from "#access/access.ts";
+import { endpoint, plain } from "#http/endpoint.ts";
+import { badFields, forbidden } from "#lib/refusal.ts";
+import { resources } from "#resources/index.ts";
+import { type TestApp, testApp } from "#test/support/app.ts";
+import { listen, send } from "#test/support/wire.ts";
+
+const CHUNK = Buffer.alloc(64 * 1024, "x");
+const MANY = 1000;
+const produced = { chunks: 0, closed: false };
+
+const common = { method: "GET", access: anyone(), params: Type.Object({}) } as const;
+const answers = {
+  large: endpoint({
+    ...common,
+    path: "/answers/large",
+    summary: "Stream much",
+    returns: plain("application/x-tar"),
+    handle() {
+      Object.assign(produced, { chunks: 0, closed: false });
+      return Readable.from(endless()).on("close", () => (produced.closed = true));
+    },
+  }),
+  short: endpoint({
+    ...common,
+    path: "/answers/short",
+    summary: "Stream a little",
+    returns: plain("text/plain"),
+    handle: () => Readable.from(["one ", "two ", "three"]),
+  }),
+  broken: endpoint({
+    ...common,
+    path: "/answers/broken",
+    summary: "Stream and fail",
+    returns: plain("text/plain"),
+    handle: () => Readable.from(failing()),
+  }),
+  bytes: endpoint({
+    ...common,
+    path: "/answers/bytes",
+    summary: "Answer bytes",
+    returns: plain("image/*"),
+    handle({ setHeader }) {
+      setHeader("content-type", "image/png");
+      setHeader("content-security-policy", "default-src 'self'");
+      return Buffer.from([1, 2, 3]);
+    },
+  }),
+  git: endpoint({
+    ...common,
+    mount: "root",
+    path: "/answers/git/:how",
+    summary: "Refuse as git understands it",
+    access: signedIn({ scopes: ["read_repository"] }),
+    params: Type.Object({ how: Type.String() }),
+    returns: plain("application/x-git-upload-pack-advertisement"),
+    errors: "git",
+    handle({ params: { how } }) {
+      if (how === "forbidden") throw forbidden("You may not push here.");
+      if (how === "fields") throw badFields({ path: ["is odd"] });
+      if (how === "bug") throw new Error("a bug");
+      return "001e# service=git-upload-pack\n";
+    },
+  }),
+};
+
+function* endless() {
+  for (; produced.chunks < MANY; produced.chunks++) yield CHUNK;
+}
+
+async function* failing() {
+  yield "begun ";
+  await sleep(10);
+  throw new Error("the disk is gone");
+}
+
+describe("answers that are not JSON", () => {
+  let app: TestApp;
+  let port: number;
+  before(async () => {
+    app = await testApp({ resources: { ...resources, answers } });
+    port = await listen(app);
+  });
+  after(() => app.close());
+
+  const open = async (path: string) => {
+    const asked = request({ port, path, agent: false });
+    asked.on("error", () => {});
+    asked.end();
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    return { asked, answer };
+  };
+  const until = async (condition: () => boolean) => {
+    const deadline = Date.now() + 5000;
+    while (!condition() && Date.now() < deadline) await sleep(10);
+    assert.ok(condition());
+  };
+  const linesOf = (id: unknown) => app.logged.filter((line) => line.includes(String(id)));
+
+  test("a stream comes with its type and the usual headers, and is logged once at its end", async () => {
+    const reply = await send(port, "GET", "/api/v4/answers/short");
+    assert.equal(reply.text, "one two three");
+    assert.equal(reply.headers["content-type"], "text/plain");
+    assert.equal(reply.headers["x-content-type-options"], "nosniff");
+    assert.equal(reply.headers["transfer-encoding"], "chunked");
+    const lines = linesOf(reply.headers["x-request-id"]);
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? "", /"operation":"answers\.short","status":200/);
+  });
+
+  test("a reader who is slow slows the stream down", async () => {
+    const { answer } = await open("/api/v4/answers/large");
+    answer.pause();
+    await sleep(100);
+    const { chunks: early } = produced;
+    await sleep(200);
+    assert.ok(produced.chunks < MANY / 2, `${produced.chunks} of ${MANY} are made although nobody reads`);
+    assert.ok(produced.chunks - early < 50, "it has stopped");
+    let size = 0;
+    for await (const chunk of answer) size += (chunk as Buffer).length;
+    assert.equal(size, MANY * CHUNK.length);
+  });
+
+  test("a reader who leaves ends the stream", async () => {
+    const { asked, answer } = await open("/api/v4/answers/large");
+    await once(answer, "data");
+    asked.destroy();
+    await until(() => produced.closed);
+    assert.ok(produced.chunks < MANY);
+    await until(() => linesOf(answer.headers["x-request-id"]).length === 2);
+    assert.match(linesOf(answer.headers["x-request-id"])[0] ?? "", /streamed answer broke off/);
+  });
+
+  test("a stream that fails is cut off, so that nobody takes it for whole", async () => {
+    const { answer } = await open("/api/v4/answers/broken");
+    assert.equal(answer.statusCode, 200);
+    let text = "";
+    await assert.rejects(async () => {
+      for await (const chunk of answer) text += String(chunk);
+    });
+    assert.equal(text, "begun ");
+    await until(() => linesOf(answer.headers["x-request-id"]).length === 2);
+    assert.match(linesOf(answer.headers["x-request-id"])[0] ?? "", /the disk is gone/);
+    assert.equal((await send(port, "GET", "/-/liveness")).status, 200);
+  });
+
+  test("HEAD of a stream makes none of it", async () => {
+    const reply = await send(port, "HEAD", "/api/v4/answers/large");
+    assert.equal(reply.status, 200);
+    assert.equal(reply.text, "");
+    await until(() => produced.closed);
+    assert.ok(produced.chunks < MANY, `${produced.chunks} were made for nobody`);
+  });
+
+  test("what the handler says of its answer wins over the default", async () => {
+    const reply = await send(port, "GET", "/api/v4/answers/bytes");
+    assert.equal(reply.headers["content-type"], "image/png");
+    assert.equal(reply.headers["content-security-policy"], "default-src 'self'");
+    assert.equal(reply.headers["content-length"], "3");
+    assert.equal(reply.headers["x-frame-options"], "DENY");
+  });
+
+  test("the git dialect tells errors as plain text", async () => {
+    const { token } = await app.makeUser();
+    const ask = (how: string, headers: Record<string, string> = { "private-token": token }) =>
+      send(port, "GET", `/answers/git/${how}`, { headers });
+    assert.equal((await ask("fine")).text, "001e# service=git-upload-pack\n");
+    for (const [how, headers, status, text] of [
+      ["fine", {}, 401, "401 Unauthorized\n"],
+      ["forbidden", undefined, 403, "403 Forbidden - You may not push here.\n"],
+      ["fields", undefined, 400, "path is odd\n"],
+      ["bug", undefined, 500, "500 Internal Server Error\n"],
+    ] as const) {
+      const reply = await ask(how, headers);
+      assert.equal(reply.status, status);
+      assert.equal(reply.headers["content-type"], "text/plain");
+      assert.equal(reply.text, text);
+    }
+    const { token: narrow } = await app.makeUser({}, ["read_user"]);
+    const scope = await ask("fine", { "private-token": narrow });
+    assert.equal(scope.status, 403);
+    assert.equal(scope.text, "The request requires higher privileges than provided by the access token.\n");
+  });
+});

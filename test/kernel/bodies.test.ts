@@ -1,0 +1,206 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request, type IncomingMessage } from "node:http";
+import { after, before, describe, test } from "node:test";
+import { json } from "node:stream/consumers";
+import Type from "typebox";
+import { anyone, signedIn } from "#access/access.ts";
+import { endpoint } from "#http/endpoint.ts";
+import { INGESTION_LIMITS, PARAMETER_LIMITS } from "#http/params/json.ts";
+import { resources } from "#resources/index.ts";
+import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
+import { listen, multipart, send } from "#test/support/wire.ts";
+
+const Size = Type.Object({ bytes: Type.Integer() });
+let chunksRead = 0;
+
+const bodies = {
+  ingest: endpoint({
+    method: "POST",
+    path: "/bodies/ingest/:slug",
+    summary: "Take other people's JSON",
+    access: anyone(),
+    params: Type.Object({ slug: Type.String(), dry: Type.Optional(Type.Boolean()) }),
+    body: { kind: "raw", bytes: 2 * 1024 * 1024, json: INGESTION_LIMITS },
+    returns: Type.Unknown(),
+    status: 200,
+    audit: "ingested",
+    handle: ({ body, json: parsed, params }) => ({ size: body.length, params, value: parsed() }),
+  }),
+  strict: endpoint({
+    method: "POST",
+    path: "/bodies/strict",
+    summary: "Take JSON by the rules of parameters",
+    access: signedIn(),
+    params: Type.Object({}),
+    body: { kind: "raw", bytes: 1000, json: PARAMETER_LIMITS },
+    returns: Type.Unknown(),
+    audit: "taken",
+    handle: ({ json: parsed }) => parsed(),
+  }),
+  stream: endpoint({
+    method: "POST",
+    path: "/bodies/stream",
+    summary: "Take a stream",
+    access: signedIn(),
+    params: Type.Object({}),
+    body: "stream",
+    transaction: "own",
+    returns: Size,
+    audit: "streamed",
+    async handle({ body }) {
+      let bytes = 0;
+      for await (const chunk of body) {
+        bytes += (chunk as Buffer).length;
+        chunksRead++;
+      }
+      return { bytes };
+    },
+  }),
+  form: endpoint({
+    method: "POST",
+    path: "/bodies/form",
+    summary: "Take a form",
+    access: signedIn(),
+    params: Type.Object({ title: Type.String() }),
+    returns: Type.Object({ title: Type.String() }),
+    audit: "form_taken",
+    handle: ({ params }) => params,
+  }),
+};
+
+describe("raw bodies", () => {
+  let app: TestApp;
+  let user: TestUser;
+  before(async () => {
+    app = await testApp({ resources: { ...resources, bodies } });
+    user = await app.makeUser();
+  });
+  after(() => app.close());
+
+  const ingest = (payload: string | Buffer, type = "application/json") =>
+    app.post("/bodies/ingest/s?dry=1", { payload, headers: { "content-type": type } });
+
+  test("arrive as they came, beside the parameters of path and query", async () => {
+    const { body } = await ingest('{"slug":"from the body","dry":false}');
+    assert.deepEqual(body, {
+      size: 36,
+      params: { slug: "s", dry: true },
+      value: { slug: "from the body", dry: false },
+    });
+  });
+
+  test("any content type is taken", async () => {
+    for (const type of ["text/plain", "application/x-sentry-envelope", "multipart/form-data; boundary=x"]) {
+      assert.deepEqual((await ingest("[1]", type)).body.value, [1], type);
+    }
+  });
+
+  test("have a depth of their own: 100 levels, not 32", async () => {
+    const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+    assert.equal((await ingest(nested(100))).status, 200);
+    const { status, body } = await ingest(nested(101));
+    assert.equal(status, 400);
+    assert.match(body.error, /deeper than 100/);
+    const strict = await app.post("/bodies/strict", { token: user.token, payload: nested(33) });
+    assert.equal(strict.status, 400);
+  });
+
+  test("scrub what the database cannot hold and keep odd keys as data, instead of refusing", async () => {
+    const { body } = await ingest(String.raw`{"a":"x\u0000y","b":"\ud800","__proto__":{"p":1},"constructor":2,"k\u0000":3}`);
+    assert.deepEqual(
+      JSON.stringify(body.value),
+      '{"a":"x\uFFFDy","b":"\uFFFD","__proto__":{"p":1},"constructor":2,"k\uFFFD":3}',
+    );
+    const broken = await ingest(Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]));
+    assert.deepEqual(broken.body.value, ["\uFFFD"]);
+    const { token } = user;
+    const strict = await app.post("/bodies/strict", { token, payload: String.raw`{"a":"x\u0000y"}` });
+    assert.equal(strict.status, 400);
+  });
+
+  test("have a size of their own, and past it 413", async () => {
+    assert.equal((await ingest(JSON.stringify("x".repeat(1_500_000)))).status, 200);
+    assert.equal((await ingest(JSON.stringify("x".repeat(2_200_000)))).status, 413);
+    const strict = await app.post("/bodies/strict", { token: user.token, payload: JSON.stringify("x".repeat(1000)) });
+    assert.equal(strict.status, 413);
+  });
+
+  test("hold no token and no user to act for", async () => {
+    const payload = JSON.stringify({ private_token: user.token });
+    const headers = { "content-type": "application/json" };
+    assert.equal((await app.post("/bodies/strict", { payload, headers })).status, 401);
+    assert.equal((await ingest(JSON.stringify({ private_token: "wrong", sudo: 1 }))).status, 200);
+  });
+
+  test("that are not JSON are 400", async () => {
+    const { status, body } = await ingest("{");
+    assert.equal(status, 400);
+    assert.deepEqual(body, { error: "The request body is not valid JSON" });
+  });
+});
+
+describe("bodies that wait for authentication", () => {
+  let app: TestApp;
+  let user: TestUser;
+  let port: number;
+  before(async () => {
+    app = await testApp({ resources: { ...resources, bodies } });
+    user = await app.makeUser();
+    port = await listen(app);
+  });
+  after(() => app.close());
+
+  test("a stream reaches the handler as it arrives", async () => {
+    chunksRead = 0;
+    const asked = request({
+      port,
+      method: "POST",
+      path: "/api/v4/bodies/stream",
+      agent: false,
+      headers: { "private-token": user.token, "content-type": "application/x-git" },
+    });
+    const answered = once(asked, "response") as Promise<[IncomingMessage]>;
+    for (let n = 1; n <= 3; n++) {
+      asked.write(Buffer.alloc(64 * 1024, n));
+      const deadline = Date.now() + 5000;
+      while (chunksRead < n && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
+      assert.ok(chunksRead >= n, "each part is read before the next is sent");
+    }
+    asked.end();
+    const [answer] = await answered;
+    assert.equal(answer.statusCode, 201);
+    assert.deepEqual(await json(answer), { bytes: 3 * 64 * 1024 });
+  });
+
+  /** Begins an upload that never ends by itself and tells how it is answered. */
+  async function answerTo(path: string, headers: Record<string, string>) {
+    const asked = request({ port, method: "POST", path, agent: false, headers: { ...headers, "content-length": "9000000" } });
+    asked.on("error", () => {});
+    asked.write("--x\r\ncontent-disposition: form-data; name=\"title\"\r\n\r\nsome");
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    asked.destroy();
+    return answer.statusCode;
+  }
+
+  test("an upload without a token is refused without being read", async () => {
+    const form = { "content-type": "multipart/form-data; boundary=x" };
+    assert.equal(await answerTo("/api/v4/bodies/form", form), 401);
+    assert.equal(await answerTo("/api/v4/users", form), 401);
+    chunksRead = 0;
+    assert.equal(await answerTo("/api/v4/bodies/stream", {}), 401);
+    assert.equal(await answerTo("/api/v4/bodies/strict", {}), 401);
+    assert.equal(chunksRead, 0);
+    assert.equal(await answerTo("/api/v4/users", { ...form, "private-token": user.token }), 403);
+  });
+
+  test("a form is read once the caller is known", async () => {
+    const { payload, headers } = multipart({ title: "knots" });
+    const reply = await send(port, "POST", "/api/v4/bodies/form", {
+      body: payload,
+      headers: { ...headers, "private-token": user.token },
+    });
+    assert.equal(reply.status, 201);
+    assert.deepEqual(reply.body, { title: "knots" });
+  });
+});

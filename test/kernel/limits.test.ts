@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import Type from "typebox";
+import { anyone } from "#access/access.ts";
+import { endpoint } from "#http/endpoint.ts";
+import { resources } from "#resources/index.ts";
+import { type TestApp, testApp } from "#test/support/app.ts";
+
+const common = { method: "GET", access: anyone(), params: Type.Object({}), returns: Type.Object({ ok: Type.Boolean() }) } as const;
+const handle = () => ({ ok: true });
+const classes = {
+  ingestion: endpoint({ ...common, path: "/classes/ingestion", summary: "Ingest", limit: "ingestion", handle }),
+  none: endpoint({ ...common, path: "/classes/none", summary: "Unlimited", limit: "none", handle }),
+};
+
+describe("limit classes", () => {
+  let app: TestApp;
+  before(async () => {
+    const env = { FAIRLEAD_RATE_LIMITS: "on", FAIRLEAD_RATE_LIMIT_ADDRESS: "2", FAIRLEAD_RATE_LIMIT_USER: "2" };
+    app = await testApp({ env, resources: { ...resources, classes } });
+    const left = 60_000 - (Date.now() % 60_000);
+    if (left < 5000) await sleep(left + 50);
+  });
+  after(() => app.close());
+
+  test("ingestion past its limit is 503 with Retry-After, which senders try again, and never 429", async () => {
+    const remoteAddress = "203.0.113.21";
+    const ask = () => app.get("/classes/ingestion", { remoteAddress });
+    for (let n = 0; n < 2; n++) assert.equal((await ask()).status, 200);
+    const { status, body, headers } = await ask();
+    assert.equal(status, 503);
+    assert.deepEqual(body, { message: "503 Service Unavailable" });
+    assert.match(headers["retry-after"] ?? "", /^[1-9]\d?$/);
+    const user = await app.makeUser();
+    for (let n = 0; n < 2; n++) assert.equal((await app.get("/classes/ingestion", { token: user.token })).status, 200);
+    assert.equal((await app.get("/classes/ingestion", { token: user.token })).status, 503);
+  });
+
+  test("ingestion is exempt from the general limit, and does not use it up", async () => {
+    const remoteAddress = "203.0.113.22";
+    for (let n = 0; n < 3; n++) await app.get("/users", { remoteAddress });
+    assert.equal((await app.get("/users", { remoteAddress })).status, 429);
+    assert.equal((await app.get("/classes/ingestion", { remoteAddress })).status, 200);
+  });
+
+  test("an endpoint without a limit is never refused", async () => {
+    const remoteAddress = "203.0.113.23";
+    for (let n = 0; n < 5; n++) assert.equal((await app.get("/classes/none", { remoteAddress })).status, 200);
+  });
+});
