@@ -16,6 +16,12 @@ export interface Caller {
   readonly address: string;
 }
 
+/** Where a request came from, for the audit log. */
+export interface Origin {
+  readonly address: string;
+  readonly requestId: string;
+}
+
 /** Who may call an endpoint, said once: it is enforced, it is documented, and it hands on what it looked up. */
 export interface Access<Granted extends object> {
   /** The rule in words, as the documentation shows it. */
@@ -27,7 +33,7 @@ export interface Access<Granted extends object> {
   /** A rule that needs more than the usual columns of the caller brings its own statement, so that one read serves both. */
   readonly findCaller?: FindCaller;
   /** What to do when a revoked token is shown here, before it is refused. */
-  readonly onRevokedToken?: (db: Databases, tokenId: number) => Promise<void>;
+  readonly onRevokedToken?: (db: Databases, row: CallerRow, origin: Origin) => Promise<void>;
   check(caller: Caller): Granted | Promise<Granted>;
 }
 

@@ -19,7 +19,10 @@ describe("authenticate", () => {
     sudo?: unknown,
     access: Access<object> = signedIn(),
     reads = true,
-  ) => authenticate(app.services.db, { tokens: token === undefined ? [] : [token].flat(), sudo }, access, reads);
+  ) => {
+    const tokens = token === undefined ? [] : [token].flat();
+    return authenticate(app.services.db, { tokens, sudo, origin: { address: "127.0.0.1", requestId: "test" } }, access, reads);
+  };
 
   const refused = (work: Promise<unknown>, kind: Kind, message: string | RegExp) =>
     assert.rejects(work, (error: unknown) => {
@@ -114,8 +117,8 @@ describe("authenticate", () => {
     const told: number[] = [];
     const rule: Access<object> = {
       ...signedIn(),
-      onRevokedToken: async (_db, tokenId) => {
-        told.push(tokenId);
+      onRevokedToken: async (_db, { token_id }) => {
+        told.push(token_id);
       },
     };
     const revoked = await app.makeToken(id, { revoked_at: "2001-01-01" });

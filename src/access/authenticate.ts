@@ -1,16 +1,18 @@
 import { hash } from "node:crypto";
 import type { Databases } from "#db/database.ts";
 import { badParameter, forbidden, missing, Refusal, unauthenticated } from "#lib/refusal.ts";
-import type { Access } from "./access.ts";
+import type { Access, Origin } from "./access.ts";
 import type { ActingUser, Actor, CallerRow } from "./actor.ts";
 import { actingUserByIdOrName, callerByDigest } from "./callers.ts";
 import type { Scope } from "./scopes.ts";
+import { NOT_INTERNAL } from "./user-kinds.ts";
 
 /** What a request says of its caller, before anything of it is believed. */
 export interface Credentials {
   readonly tokens: readonly string[];
   /** As it came, unchecked: an id or a username. */
   readonly sudo: unknown;
+  readonly origin: Origin;
 }
 
 export interface Authenticated {
@@ -29,7 +31,7 @@ export const tokenDigest = (token: string): string => hash("sha256", token, "hex
 /** Finds who calls: token, state of its user, scope of the endpoint, then sudo; refuses in that order. */
 export async function authenticate(
   db: Databases,
-  { tokens, sudo }: Credentials,
+  { tokens, sudo, origin }: Credentials,
   access: Access<object>,
   reads: boolean,
 ): Promise<Authenticated> {
@@ -43,11 +45,9 @@ export async function authenticate(
 
   const row = await (access.findCaller ?? callerByDigest)(db, tokenDigest(token));
   if (!row) throw unauthenticated();
+  if (row.revoked) await access.onRevokedToken?.(db, row, origin);
   if (row.expired) throw invalidToken("Token is expired. You can either do re-authorization or token refresh.");
-  if (row.revoked) {
-    await access.onRevokedToken?.(db, row.token_id);
-    throw invalidToken("Token was revoked. You have to re-authorize from the user.");
-  }
+  if (row.revoked) throw invalidToken("Token was revoked. You have to re-authorize from the user.");
   refuseBadState(row);
   requireScope(row.scopes, access, reads);
 
@@ -58,21 +58,6 @@ export async function authenticate(
 
 const invalidToken = (description: string) =>
   new Refusal("unauthenticated", description, { token: { error: "invalid_token", description } });
-
-const INTERNAL = new Set<ActingUser["user_type"]>([
-  "support_bot",
-  "alert_bot",
-  "visual_review_bot",
-  "ghost",
-  "migration_bot",
-  "security_bot",
-  "automation_bot",
-  "security_policy_bot",
-  "admin_bot",
-  "placeholder",
-  "duo_code_review_bot",
-  "import_user",
-]);
 
 /** Why an account may not act just now, or undefined. */
 function stateProblem(user: ActingUser): string | undefined {
@@ -86,8 +71,9 @@ function stateProblem(user: ActingUser): string | undefined {
     case "deactivated":
       return "Your account has been deactivated by your administrator. Ask an administrator to activate it.";
     case "active":
-      if (INTERNAL.has(user.user_type)) return "This action cannot be performed by internal users";
-      if (!user.confirmed) return "Your primary email address is not confirmed. Follow the link in the confirmation mail.";
+      if (!NOT_INTERNAL.includes(user.user_type)) return "This action cannot be performed by internal users";
+      if (!user.confirmed)
+        return "Your primary email address is not confirmed. Follow the link in the confirmation mail.";
       if (user.password_expired) return "Your password expired. Sign in with a browser to choose a new one.";
       return undefined;
   }

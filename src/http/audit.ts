@@ -1,9 +1,16 @@
+import type { Origin } from "#access/access.ts";
+import type { Actor } from "#access/actor.ts";
 import type { Tx } from "#db/database.ts";
 import type { AuditTarget } from "./endpoint.ts";
-import type { Exchange } from "./exchange.ts";
 
 /** Writes who did what to whom, in the transaction of the deed: neither is ever there without the other. */
-export async function writeAudit(tx: Tx, event: string, { actor, request, id }: Exchange, target: AuditTarget | undefined) {
+export async function writeAudit(
+  tx: Tx,
+  event: string,
+  actor: Pick<Actor, "user" | "sudoer"> | null,
+  { address, requestId }: Origin,
+  target: AuditTarget | undefined,
+) {
   await tx
     .insertInto("audit_events")
     .values({
@@ -15,8 +22,8 @@ export async function writeAudit(tx: Tx, event: string, { actor, request, id }: 
       target_id: target?.id ?? null,
       target_name: target?.name ?? null,
       details: target?.details ?? {},
-      ip_address: request.ip,
-      request_id: id,
+      ip_address: address,
+      request_id: requestId,
     })
     .execute();
 }

@@ -133,8 +133,7 @@ export function pageFor<R>(options: PagingOptions, paging: Paging, db: Db, place
       refuseTooFar(paging.page * paging.perPage, given.offsetLimit, options.offsetLimit?.type ?? "this kind");
     }
     const order = given.unasked && !paging.asked ? given.unasked : ordered(column, options.id, paging.sort);
-    const count = async () => given.total ?? (await countUpTo(query, db));
-    return offsetRows(query, read, order, count, paging, places);
+    return offsetRows(query, read, order, given.total, paging, places, db);
   };
   const page = async (query: AnyQuery<any>, present: (row: any) => any, given?: PageOptions) =>
     (await rows(query, given)).map(present);
@@ -198,15 +197,16 @@ async function offsetRows<O>(
   query: AnyQuery<O>,
   read: Read<O>,
   order: Order,
-  count: () => Promise<number>,
+  known: number | undefined,
   { page, perPage }: Paging,
   places: Places,
+  db: Db,
 ): Promise<O[]> {
   const skipped = (page - 1) * perPage;
-  const found = await read(query, order, perPage, skipped);
+  const found = known !== undefined && skipped >= known ? [] : await read(query, order, perPage, skipped);
   const rows = found.slice(0, perPage);
   const more = found.length > perPage;
-  const total = more || (rows.length === 0 && page > 1) ? await count() : skipped + rows.length;
+  const total = more || (rows.length === 0 && page > 1) ? (known ?? (await countUpTo(query, db))) : skipped + rows.length;
   tellPlace(places, { page, perPage, more, total });
   return rows;
 }

@@ -26,7 +26,7 @@ export function requestIds(): (now: number) => string {
 }
 
 /** Every token that the request shows and whom it wants to act for; nothing of it is believed yet. */
-export function credentialsOf(request: FastifyRequest, params: RawSet): Credentials {
+export function credentialsOf(request: FastifyRequest, params: RawSet, requestId: string): Credentials {
   const { headers } = request;
   const tokens: string[] = [];
   const header = headers["private-token"];
@@ -36,7 +36,7 @@ export function credentialsOf(request: FastifyRequest, params: RawSet): Credenti
   const parameter = params["private_token"];
   if (typeof parameter === "object" && parameter !== null) throw badParameter("private_token is invalid");
   if (parameter !== undefined && parameter !== "" && parameter !== null) tokens.push(String(parameter));
-  return { tokens, sudo: params["sudo"] ?? headers["sudo"] };
+  return { tokens, sudo: params["sudo"] ?? headers["sudo"], origin: { address: request.ip, requestId } };
 }
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;

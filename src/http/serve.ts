@@ -148,7 +148,8 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
     return db.transaction(async (tx) => {
       let target: AuditTarget | undefined;
       const answer = await handle({ ...context, tx, audit: (named: AuditTarget) => (target = named) });
-      await writeAudit(tx, endpoint.audit ?? operation, exchange, target);
+      const origin = { address: exchange.request.ip, requestId: exchange.id };
+      await writeAudit(tx, endpoint.audit ?? operation, exchange.actor, origin, target);
       return answer;
     });
   }
@@ -163,7 +164,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   }
 
   async function identify(exchange: Exchange, raw: RawSet) {
-    const caller = await authenticate(db, credentialsOf(exchange.request, raw), endpoint.access, reads);
+    const caller = await authenticate(db, credentialsOf(exchange.request, raw, exchange.id), endpoint.access, reads);
     if (endpoint.access.signedIn) requireActor(caller.actor);
     if (caller.used) services.tokenUse.note(caller.used);
     count(services, exchange, limit, caller.actor?.user.id);

@@ -8,7 +8,7 @@ import { PLANTS } from "./plants.ts";
 
 /** What of the report each defect must be told by; a run that is red for another reason proves nothing. */
 const TOLD_BY: Readonly<Record<keyof typeof PLANTS, RegExp>> = {
-  "nul-into-sql": /users\.create: status 500: invalid byte sequence for encoding "UTFN": NxN/,
+  "nul-into-sql": /personalAccessTokens\.createForUser: status 500: invalid byte sequence for encoding "UTFN": NxN/,
   "big-id": /personalAccessTokens\.get: status 500: value .* is out of range for type bigint/,
   "late-date": /users\.list: status 500: timestamp out of range/,
   "huge-number": /personalAccessTokens\.list: status 500: value overflows numeric format/,
@@ -17,10 +17,10 @@ const TOLD_BY: Readonly<Record<keyof typeof PLANTS, RegExp>> = {
   "leak-password": /users\.create: a password is in the answer/,
   "leak-token": /versions\.version: a token of a caller is in the answer/,
   "log-password": /the log holds a secret/,
-  "wrong-shape": /users\.current: the answer does not fit its schema: \/locked/,
+  "wrong-shape": /users\.current: the answer does not fit its schema/,
   "extra-field": /personalAccessTokens\.getSelf: the answer does not fit its schema: \/token_digest/,
   "wrong-type": /versions\.metadata: type text\/html instead of application\/json/,
-  "wrong-status": /personalAccessTokens\.createOwn: status 200 instead of 201/,
+  "wrong-status": /personalAccessTokens\.rotateSelf: status 201 instead of 200/,
   unhandled: /unhandled rejection: planted/,
   pollute: /a prototype was changed/,
   block: /users\.list: blocks the event loop/,
@@ -45,15 +45,22 @@ before(async () => {
   postgres = process.env[POSTGRES_VARIABLE] ?? (await startTestPostgres());
 });
 
+const isRed = ({ code, last }: Awaited<ReturnType<typeof fuzz>>) => code === 1 && /^fuzz: \d+ passed, [1-9]\d* failed$/.test(last);
+
 describe("The fuzzer", () => {
-  for (const name of Object.keys(PLANTS)) {
-    test(`finds the planted defect ${name}`, async () => {
-      const { code, last, text } = await fuzz("--cases", "6000", "--seed", "1", "--plant", name);
-      assert.match(text, TOLD_BY[name] ?? /$^/);
-      assert.match(last, /^fuzz: \d+ passed, [1-9]\d* failed$/);
-      assert.equal(code, 1);
-    });
-  }
+  // They are planted together, each where it hides no other, because starting takes longer than finding.
+  test("finds every planted defect", async (t) => {
+    const names = Object.keys(PLANTS).filter((name) => name !== "hang");
+    const report = await fuzz("--cases", "3500", "--seed", "1", "--plant", names.join(","));
+    assert.ok(isRed(report), report.text);
+    for (const name of names) await t.test(name, () => assert.match(report.text, TOLD_BY[name] ?? /$^/));
+  });
+
+  test("finds an endless loop", async () => {
+    const report = await fuzz("--cases", "1500", "--seed", "1", "--plant", "hang");
+    assert.ok(isRed(report), report.text);
+    assert.match(report.text, TOLD_BY["hang"] ?? /$^/);
+  });
 
   test("finds nothing in what is served", async () => {
     const { code, last, text } = await fuzz("--cases", "2000", "--seed", "1");

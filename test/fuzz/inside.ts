@@ -20,7 +20,8 @@ export interface Share {
   readonly worker: number;
   readonly workers: number;
   readonly only: readonly number[] | undefined;
-  readonly plant: string | undefined;
+  /** Defects to plant first. */
+  readonly plants: readonly string[];
   /** A file that holds, for each lane, the case it is at: it can be read when this process hangs. */
   readonly slots: string;
 }
@@ -54,13 +55,12 @@ function connectTo({ app }: TestApp) {
 }
 
 /** Asks the application in this process, over connections that never leave it but are parsed like any other. */
-async function runInside(share: Share, tell: (done: number) => void) {
-  const app = await testApp({ resources: planted(resources, share.plant) });
+async function runInside(share: Share, tally: Tally) {
+  const app = await testApp({ resources: planted(resources, share.plants) });
   const world = await makeWorld(app);
   const { seeds, random } = casesOf(resources, world);
   const judge = makeJudge(resources, world.secrets);
   const journal = new Journal();
-  const tally = new Tally();
   const slots = openSync(share.slots, "w");
   const lanes = Array.from({ length: LANES }, () => new Lane(() => connectTo(app)));
   const [quietLane] = lanes as [Lane];
@@ -73,7 +73,6 @@ async function runInside(share: Share, tell: (done: number) => void) {
   const indexes = share.only && [...share.only];
 
   const take = (): number | undefined => {
-    if (share.plant !== undefined && tally.failures.length > 0) return undefined;
     if (indexes) return indexes.shift();
     const index = next;
     next += share.workers;
@@ -108,7 +107,6 @@ async function runInside(share: Share, tell: (done: number) => void) {
       const etag = headerOf(answer, "etag");
       if (etag !== undefined && index % 8 === 0) await repeat(lane, index, item, etag);
       if (tally.total % SWEEP_EVERY === 0) await world.sweep();
-      if (tally.total % 256 === 0) tell(tally.total);
     }
   }
 
@@ -160,7 +158,7 @@ async function runInside(share: Share, tell: (done: number) => void) {
     const { counterexample } = await fc.check(property, { seed: seedOf(share.seed, failure.index), numRuns: 1, interruptAfterTimeLimit: 4000 });
     if (counterexample) failure.request = shown(bytesOf(counterexample[0].asked));
   }
-  if (share.plant === undefined) {
+  if (share.plants.length === 0) {
     for (const failure of fresh.filter(({ index }) => index >= seeds.length).slice(0, MOST_SHRUNK)) await shrink(failure);
   }
   for (const [cause] of journal.complaints) {
@@ -175,7 +173,8 @@ const NO_ANSWER: Answer = { status: 0, headers: [], headBytes: 0, body: Buffer.a
 
 if (process.send) {
   const send = process.send.bind(process);
-  const share = JSON.parse(process.argv[2] ?? "{}") as Share;
-  const outcome = await runInside(share, (done) => void send({ done }));
+  const tally = new Tally();
+  setInterval(() => void send({ done: tally.total }), 1000);
+  const outcome = await runInside(JSON.parse(process.argv[2] ?? "{}") as Share, tally);
   send({ outcome }, () => process.exit(0));
 }

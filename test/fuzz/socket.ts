@@ -160,14 +160,13 @@ function linkOf(path: string): string {
 }
 
 /** Asks a server of its own process for what only real bytes can carry. */
-async function runSocket(share: SocketShare, tell: (done: number) => void) {
+async function runSocket(share: SocketShare, tally: Tally) {
   const databaseUrl = await freshDatabase();
   const app = await testApp({ databaseUrl });
   const world = await makeWorld(app);
   const server = await startServer({ FAIRLEAD_DATABASE_URL: databaseUrl, FAIRLEAD_LOG_LEVEL: "warn" });
   const port = Number(new URL(server.url).port);
   const judge = makeJudge(resources, world.secrets);
-  const tally = new Tally();
   const { random } = casesOf(resources, world);
   const caseAt = (index: number) => fc.sample(random, { seed: seedOf(share.seed, -index), numRuns: 1 })[0] as Case;
 
@@ -186,14 +185,11 @@ async function runSocket(share: SocketShare, tell: (done: number) => void) {
     await runGenerated(port, caseAt(index), index, share, judge, tally);
     if (index % 5 === 0) await leaveEarly(port, caseAt(index));
     if (index % 20 === 0) await world.restore();
-    if (index % 50 === 0) tell(tally.total);
   }
   const kept = process.platform === "linux" ? await holdRefused(port, server.pid) : undefined;
   if (kept !== undefined) amend(kept);
-  const waiting = setInterval(() => tell(tally.total), 5000);
   await Promise.all(slow);
   await pause(500);
-  clearInterval(waiting);
   if (!(await isUp())) amend("the server is gone");
   const log = server.log();
   for (const line of new Set(log.split("\n").filter((text) => text.startsWith('{"level"')).map(withoutNumbers))) amend(`the server logs ${line}`);
@@ -211,7 +207,8 @@ const withoutNumbers = (line: string) => line.slice(0, 600).replaceAll(/\d+|"(ti
 
 if (process.send) {
   const send = process.send.bind(process);
-  const share = JSON.parse(process.argv[2] ?? "{}") as SocketShare;
-  const outcome = await runSocket(share, (done) => void send({ done }));
+  const tally = new Tally();
+  setInterval(() => void send({ done: tally.total }), 1000);
+  const outcome = await runSocket(JSON.parse(process.argv[2] ?? "{}") as SocketShare, tally);
   send({ outcome }, () => process.exit(0));
 }

@@ -1,7 +1,10 @@
 import { sql } from "kysely";
+import type { Origin } from "#access/access.ts";
+import type { CallerRow } from "#access/actor.ts";
 import { tokenDigest } from "#access/authenticate.ts";
 import { ADMINISTRATOR_SCOPES, type Scope } from "#access/scopes.ts";
 import type { Databases, Tx } from "#db/database.ts";
+import { writeAudit } from "#http/audit.ts";
 import { badRequest, missing, unprocessable } from "#lib/refusal.ts";
 import { newToken } from "#lib/secrets.ts";
 import { type TokenRow, tokensOf } from "./queries.ts";
@@ -19,12 +22,8 @@ interface Wanted {
 
 /** Makes a token; its value is known only to the caller afterwards. */
 export async function createToken(tx: Tx, wanted: Wanted): Promise<{ row: TokenRow; value: string }> {
-  const user = await tx.selectFrom("users").select("admin").where("id", "=", wanted.userId).executeTakeFirst();
-  if (!user) throw missing("User");
+  await refuseForeignScopes(tx, wanted);
   if (wanted.scopes.length === 0) throw unprocessable("Scopes can't be blank");
-  if (!user.admin && wanted.scopes.some((scope) => ADMINISTRATOR_SCOPES.includes(scope))) {
-    throw badRequest("the scopes sudo and admin_mode are for administrators' tokens");
-  }
   return insertToken(tx, { ...wanted, previousId: null, days: LONGEST_LIFE });
 }
 
@@ -32,31 +31,55 @@ export async function createToken(tx: Tx, wanted: Wanted): Promise<{ row: TokenR
 export async function rotateToken(tx: Tx, id: number, requireExpiry: boolean, expires_at: string | undefined) {
   const old = await revoke(tx, id);
   if (!old) throw badRequest("Token already revoked");
-  return insertToken(tx, {
+  const wanted: Wanted = {
     userId: old.user_id,
     name: old.name,
     description: old.description,
     scopes: old.scopes as Scope[],
     expires_at,
-    previousId: id,
-    days: requireExpiry ? ROTATED_LIFE : LONGEST_LIFE,
-  });
+  };
+  await refuseForeignScopes(tx, wanted);
+  return insertToken(tx, { ...wanted, previousId: id, days: requireExpiry ? ROTATED_LIFE : LONGEST_LIFE });
+}
+
+async function refuseForeignScopes(tx: Tx, { userId, scopes }: Wanted) {
+  const user = await tx.selectFrom("users").select("admin").where("id", "=", userId).executeTakeFirst();
+  if (!user) throw missing("User");
+  if (!user.admin && scopes.some((scope) => ADMINISTRATOR_SCOPES.includes(scope))) {
+    throw badRequest("the scopes sudo and admin_mode are for administrators' tokens");
+  }
 }
 
 export async function revokeToken(tx: Tx, id: number) {
   if (!(await revoke(tx, id))) throw badRequest("Token already revoked");
 }
 
-/** Ends every token that came from this one: whoever rotates with a revoked token may have stolen it. */
-export async function revokeSuccessors(db: Databases, id: number) {
-  await sql`
+/** Ends every token that came from a revoked one: whoever rotates with it may have stolen it. */
+export const endFamily = (db: Databases, row: CallerRow, origin: Origin): Promise<void> =>
+  db.transaction(async (tx) => {
+    const revoked: number[] = [];
+    // A rotation under way may add a successor after the first look, so it is over when a look finds none.
+    for (let quiet = 0; quiet < 2; ) {
+      const found = await revokeSuccessors(tx, row.token_id);
+      revoked.push(...found);
+      quiet = found.length === 0 ? quiet + 1 : 0;
+    }
+    if (revoked.length === 0) return;
+    const target = { type: "PersonalAccessToken", id: row.token_id, name: "", details: { revoked } };
+    await writeAudit(tx, "personal_access_token_reused", { user: row }, origin, target);
+  });
+
+async function revokeSuccessors(tx: Tx, id: number): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
     with recursive successors as (
       select id from personal_access_tokens where previous_id = ${id}
       union
       select t.id from personal_access_tokens t join successors s on t.previous_id = s.id
     )
     update personal_access_tokens set revoked_at = now()
-    where id in (select id from successors) and revoked_at is null`.execute(db.write);
+    where id in (select id from successors) and revoked_at is null
+    returning id`.execute(tx);
+  return rows.map((row) => row.id);
 }
 
 const revoke = (tx: Tx, id: number) =>

@@ -41,7 +41,7 @@ export function filtered(query: ReturnType<typeof tokensOf>, filters: Filters) {
   if (filters.last_used_after !== undefined) only(sql`t.last_used_at >= ${filters.last_used_after}`);
   if (filters.last_used_before !== undefined) only(sql`t.last_used_at <= ${filters.last_used_before}`);
   if (filters.expires_after !== undefined) only(sql`t.expires_at >= ${filters.expires_after}`);
-  if (filters.expires_before !== undefined) only(sql`t.expires_at <= ${filters.expires_before}`);
+  if (filters.expires_before !== undefined) only(sql`t.expires_at < ${filters.expires_before}`);
   if (filters.search) {
     only(sql`t.name ilike ${`%${filters.search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`}`);
   }

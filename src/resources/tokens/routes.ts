@@ -6,14 +6,14 @@ import type { Db } from "#db/database.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { badRequest, forbidden, missing } from "#lib/refusal.ts";
-import { createToken, revokeSuccessors, revokeToken, rotateToken } from "./actions.ts";
+import { createToken, endFamily, revokeToken, rotateToken } from "./actions.ts";
 import { NewToken, presentNewToken, presentToken, Token } from "./entity.ts";
 import { Expiry, NewOwnToken, NewTokenOfUser, TokenFilters, TokenId } from "./params.ts";
 import { filtered, sortedBy, tokensOf } from "./queries.ts";
 
 /** A token may always look at itself and end itself, whatever else it may do. */
 const withAnyScope = signedIn({ scopes: SCOPES });
-const rotates = (scopes: readonly "self_rotate"[] = []) => ({ ...signedIn({ scopes }), onRevokedToken: revokeSuccessors });
+const rotates = (scopes: readonly "self_rotate"[] = []) => ({ ...signedIn({ scopes }), onRevokedToken: endFamily });
 
 const Self = Type.Object({});
 const nameOf = ({ id, name }: { id: number; name: string }) => ({ type: "PersonalAccessToken", id, name });

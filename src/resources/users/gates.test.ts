@@ -33,9 +33,12 @@ describe("users in each plan", () => {
       assert.equal(status, 201);
       const hidden = [...PREMIUM_FIELDS, ...ENTERPRISE_FIELDS, "scim_identities"];
       assert.deepEqual(shown(body, hidden), []);
-      const { rows } = { rows: await app.services.db.read.selectFrom("users").selectAll().where("id", "=", body.id).execute() };
-      assert.equal(rows[0]?.auditor, false);
-      assert.equal(rows[0]?.shared_runners_minutes_limit, null);
+      const row = await app.services.db.read
+        .selectFrom("users")
+        .select(["auditor", "shared_runners_minutes_limit"])
+        .where("id", "=", body.id)
+        .executeTakeFirst();
+      assert.deepEqual(row, { auditor: false, shared_runners_minutes_limit: null });
       const list = await app.get(`/users?username=${given.username}`, { token });
       assert.deepEqual(shown(list.body[0], hidden), []);
       assert.deepEqual(shown((await app.get("/user", { token })).body, hidden), []);

@@ -1,7 +1,7 @@
 import { type SelectQueryBuilder, sql } from "kysely";
 import type { Static } from "typebox";
 import type { Db } from "#db/database.ts";
-import { CLOSED_STATES, NOT_INTERNAL, STATES, USER_TYPES } from "./kinds.ts";
+import { CLOSED_STATES, NOT_INTERNAL, STATES, USER_TYPES } from "#access/user-kinds.ts";
 import type { UserFilters } from "./params.ts";
 import { summaryColumns } from "./queries.ts";
 import { matches, type Search } from "./search.ts";

@@ -1,4 +1,4 @@
-import { BOTS } from "./kinds.ts";
+import { BOTS } from "#access/user-kinds.ts";
 import type { AdminUser, CurrentUser, UserProfile, UserSummary } from "./entity.ts";
 import type { Creator, CustomAttribute, Identity, SummaryRow, WholeUser } from "./queries.ts";
 

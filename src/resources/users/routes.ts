@@ -11,7 +11,7 @@ import { createUser, updateUser } from "./actions.ts";
 import { avatarType, defaultAvatar } from "./avatar.ts";
 import { AdminUser, CurrentUser, UserProfile, UserSummary } from "./entity.ts";
 import { adminViews } from "./full.ts";
-import { CLOSED_STATES } from "./kinds.ts";
+import { CLOSED_STATES } from "#access/user-kinds.ts";
 import { bestMatchFirst, byName, FARTHEST, listUsers, type Viewer } from "./list.ts";
 import { NewUser, UserChanges, UserFilters, UserId } from "./params.ts";
 import { presentCurrentUser, presentProfile, presentSummary } from "./present.ts";

@@ -1,7 +1,7 @@
 import type { Selectable } from "kysely";
 import type { Database } from "#db/types.ts";
 
-type UserType = Selectable<Database["users"]>["user_type"];
+export type UserType = Selectable<Database["users"]>["user_type"];
 type State = Selectable<Database["users"]>["state"];
 
 /** Kinds of users that show `bot: true`. */

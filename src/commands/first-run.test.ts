@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { fairlead, start, withDirectory } from "#test/support/command.ts";
+import { freshDatabase } from "#test/support/postgres.ts";
+
+const statusOf = async (address: string, token: string) =>
+  (await fetch(`${address}/api/v4/user`, { headers: { "private-token": token } })).status;
+const ADDRESS = /^Fairlead is at (http:\S+)$/m;
+
+describe("first run", () => {
+  test("on an empty directory: a PostgreSQL of its own, the address and the token once, and what to do next", () =>
+    withDirectory(async (directory) => {
+      const env = { FAIRLEAD_DATA_DIR: join(directory, "data"), FAIRLEAD_PORT: "0" };
+      const first = start(["serve"], env);
+      const [, address = ""] = await first.says(ADDRESS);
+      const [, token = ""] = await first.says(/^Token \(shown only now\): (flpat-\S+)$/m);
+      assert.match(first.stdout(), new RegExp(`curl --header "PRIVATE-TOKEN: ${token}" ${address}/api/v4/user`));
+      assert.match(first.stdout(), new RegExp(`${address}/-/api`));
+      const answer = await fetch(`${address}/api/v4/user`, { headers: { "private-token": token } });
+      const root = (await answer.json()) as Record<string, unknown>;
+      assert.equal(root["id"], 1);
+      assert.equal(root["username"], "root");
+      assert.equal(root["is_admin"], true);
+      assert.equal(root["created_by"], null);
+      assert.equal(((await stat(join(directory, "data/sealing.key"))).mode & 0o777).toString(8), "600");
+
+      const doctor = await fairlead(["doctor"], env);
+      assert.equal(doctor.code, 0, doctor.stdout);
+      assert.match(doctor.stdout, /Nothing is wrong\./);
+      assert.match(doctor.stdout, /trial engine/);
+      const setup = await fairlead(["setup"], env);
+      assert.equal(setup.code, 0);
+      assert.match(setup.stdout, /There are users already/);
+      const stopped = await first.stop();
+      assert.equal(stopped.code, 0);
+      const logged = stopped.stdout.split("\n").filter((line) => line.startsWith("{"));
+      assert.ok(logged.length > 0 && !logged.join("").includes(token), "the log holds no token");
+
+      const second = start(["serve"], env);
+      const [, again = ""] = await second.says(ADDRESS);
+      assert.equal(await statusOf(again, token), 200, "the data is still there");
+      const { stdout, code } = await second.stop();
+      assert.equal(code, 0);
+      assert.doesNotMatch(stdout, /flpat-|shown only now|root/);
+    }));
+
+  test("a given token opens the first administrator's account and is never printed", () =>
+    withDirectory(async (directory) => {
+      const token = randomBytes(24).toString("base64url");
+      const env = {
+        FAIRLEAD_DATA_DIR: directory,
+        FAIRLEAD_PORT: "0",
+        FAIRLEAD_DATABASE_URL: await freshDatabase(),
+        FAIRLEAD_ROOT_TOKEN: token,
+      };
+      const first = start(["serve"], env);
+      const [, address = ""] = await first.says(ADDRESS);
+      assert.equal(await statusOf(address, token), 200);
+      const headers = { "private-token": token };
+      const revoked = await fetch(`${address}/api/v4/personal_access_tokens/self`, { method: "DELETE", headers });
+      assert.equal(revoked.status, 204);
+      const ended = await first.stop();
+      assert.ok(!`${ended.stdout}${ended.stderr}`.includes(token));
+
+      const second = start(["serve"], env);
+      const [, again = ""] = await second.says(ADDRESS);
+      assert.equal(await statusOf(again, token), 401, "a revoked token is not revived");
+      await second.stop();
+    }));
+
+  test("weak tokens and passwords are refused, and nothing is made", () =>
+    withDirectory(async (directory) => {
+      const env = { FAIRLEAD_DATA_DIR: directory, FAIRLEAD_PORT: "0", FAIRLEAD_DATABASE_URL: await freshDatabase() };
+      for (const [name, value] of [
+        ["FAIRLEAD_ROOT_TOKEN", "short-secret"],
+        ["FAIRLEAD_ROOT_TOKEN", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"],
+        ["FAIRLEAD_ROOT_TOKEN", "two words of which each is long enough"],
+        ["FAIRLEAD_ROOT_PASSWORD", "Ab3$xyz"],
+        ["FAIRLEAD_ROOT_PASSWORD", "my-password-is-long"],
+      ] as const) {
+        const { code, stdout, stderr } = await fairlead(["serve"], { ...env, [name]: value });
+        assert.equal(code, 1, value);
+        assert.match(stderr, new RegExp(`^fairlead: ${name} `, "m"));
+        assert.ok(!`${stdout}${stderr}`.includes(value), "it is not repeated");
+        assert.doesNotMatch(stdout, /Fairlead is at/);
+      }
+      const setup = await fairlead(["setup"], env);
+      assert.equal(setup.code, 0);
+      assert.match(setup.stdout, /Token \(shown only now\): flpat-/, "the database was still empty");
+    }));
+
+  test("two processes that start at once make one administrator", () =>
+    withDirectory(async (directory) => {
+      const env = { FAIRLEAD_DATA_DIR: directory, FAIRLEAD_PORT: "0", FAIRLEAD_DATABASE_URL: await freshDatabase() };
+      const both = await Promise.all([fairlead(["setup"], env), fairlead(["setup"], env)]);
+      assert.deepEqual(both.map(({ code }) => code), [0, 0]);
+      assert.equal(both.filter(({ stdout }) => stdout.includes("shown only now")).length, 1);
+    }));
+});
