@@ -17,7 +17,7 @@ const commands: Record<string, { about: string; load: () => Promise<Run> }> = {
     load: async () => (await import("./commands/setup.ts")).setup,
   },
   token: {
-    about: "token create --user NAME [--name TEXT] [--scopes a,b] [--days N]: make a token and print it",
+    about: "token create --user NAME [--name TEXT] [--scopes a,b] [--expires YYYY-MM-DD]: make a token and print it",
     load: async () => (await import("./commands/token.ts")).token,
   },
   migrate: {

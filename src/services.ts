@@ -50,4 +50,4 @@ export function openServices(config: Config, databaseUrl: string, log: Logger): 
 
 /** The log: one JSON line an event, gathered into few writes. */
 export const openLog = (config: Config): Logger =>
-  pino({ level: config.logLevel, base: null }, pino.destination({ sync: false, minLength: 4096, periodicFlush: 250 }));
+  pino({ level: config.logLevel, base: null }, pino.destination({ sync: false, minLength: 16_000, periodicFlush: 250 }));

@@ -83,7 +83,10 @@ describe("commands", () => {
       assert.equal(second.code, 0);
       assert.doesNotMatch(second.stdout, /flpat-/);
 
-      const made = await fairlead(["token", "create", "--user", "ROOT", "--name", "mine", "--scopes", "read_api, sudo"], env);
+      const made = await fairlead(
+        ["token", "create", "--user", "ROOT", "--name", "mine", "--scopes", "read_api, sudo"],
+        env,
+      );
       assert.equal(made.code, 0, made.stderr);
       assert.match(made.stdout, /^flpat-\S+\n$/, "only the token, so that a script can use it");
       const self = await app.get("/personal_access_tokens/self", { token: made.stdout.trim() });

@@ -96,7 +96,10 @@ describe("first run", () => {
     withDirectory(async (directory) => {
       const env = { FAIRLEAD_DATA_DIR: directory, FAIRLEAD_PORT: "0", FAIRLEAD_DATABASE_URL: await freshDatabase() };
       const both = await Promise.all([fairlead(["setup"], env), fairlead(["setup"], env)]);
-      assert.deepEqual(both.map(({ code }) => code), [0, 0]);
+      assert.deepEqual(
+        both.map(({ code }) => code),
+        [0, 0],
+      );
       assert.equal(both.filter(({ stdout }) => stdout.includes("shown only now")).length, 1);
     }));
 });

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import { Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Actor } from "#access/actor.ts";
 import type { Logger } from "pino";

@@ -1,6 +1,6 @@
 import Type, { type TObject, type TProperties, type TSchema } from "typebox";
 import type { Config } from "#config.ts";
-import type { Endpoint, Offering, Plan } from "./endpoint.ts";
+import type { Offering, Plan } from "./endpoint.ts";
 
 const RANK: Record<Plan, number> = { free: 0, premium: 1, ultimate: 2 };
 
@@ -15,7 +15,7 @@ export const offered = ({ offering }: Gated, config: Config): boolean =>
 
 export const paidFor = ({ plan = "free" }: Gated, config: Config): boolean => RANK[plan] <= RANK[config.plan];
 
-const open = (schema: TSchema, config: Config) => offered(schema as Gated, config) && paidFor(schema as Gated, config);
+const open = (schema: TSchema, config: Config) => offered(schema, config) && paidFor(schema, config);
 
 /** Leaves out the parameters that this installation has not; they are then ignored like any unknown one. */
 export function withinPlan(params: TObject, config: Config): TObject {
@@ -30,8 +30,8 @@ export function withProperties({ type: _, properties: __, required: ___, ...rule
 }
 
 /** Leaves out the fields that this installation has not, from an object or each object of a list. */
-export function fieldGate(returns: Endpoint["returns"], config: Config): (answer: unknown) => unknown {
-  const shut = shutFields(returns as TSchema | undefined, config);
+export function fieldGate(returns: TSchema | undefined, config: Config): (answer: unknown) => unknown {
+  const shut = shutFields(returns, config);
   if (shut.length === 0) return (answer) => answer;
   const strip = (item: unknown) => {
     if (typeof item !== "object" || item === null) return item;

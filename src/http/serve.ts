@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { TObject, TSchema } from "typebox";
+import type { TObject } from "typebox";
 import { requireActor } from "#access/access.ts";
 import { authenticate } from "#access/authenticate.ts";
 import { badParameter, forbidden, Refusal } from "#lib/refusal.ts";
@@ -86,8 +86,10 @@ export function paramsOf({ params, returns }: Endpoint): TObject {
   return paged ? withProperties(params, { ...pagingParams(paged), ...params.properties }) : params;
 }
 
-export const pagedOf = (returns: Endpoint["returns"]) =>
-  (schemaOf(returns) as (TSchema & Partial<PagedMark>) | undefined)?.paged;
+export const pagedOf = (returns: Endpoint["returns"]): PagedMark["paged"] | undefined => {
+  const schema: Partial<PagedMark> | undefined = schemaOf(returns);
+  return schema?.paged;
+};
 
 /** Makes the function that lives one request of an endpoint from its first byte to its log line. */
 export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {

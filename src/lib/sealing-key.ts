@@ -1,5 +1,5 @@
-import { randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { randomBytes, randomUUID } from "node:crypto";
+import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /** The key that secrets at rest are sealed with, beside an id so that it can be changed one day. */
@@ -15,12 +15,29 @@ export async function ensureSealingKey(dataDir: string): Promise<SealingKey> {
   const file = sealingKeyFile(dataDir);
   await mkdir(dataDir, { recursive: true });
   try {
-    await writeFile(file, `k${Date.now().toString(36)}:${randomBytes(32).toString("base64url")}\n`, { flag: "wx", mode: 0o600 });
+    return await readSealingKey(file);
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (!hasCode(error, "ENOENT")) throw error;
   }
+  await makeSealingKey(file);
   return readSealingKey(file);
 }
+
+/** Linked into place whole, so that of two processes that start at once neither finds half a key. */
+async function makeSealingKey(file: string) {
+  const aside = `${file}.${randomUUID()}`;
+  const text = `k${Date.now().toString(36)}:${randomBytes(32).toString("base64url")}\n`;
+  await writeFile(aside, text, { flag: "wx", mode: 0o600 });
+  try {
+    await link(aside, file);
+  } catch (error) {
+    if (!hasCode(error, "EEXIST")) throw error;
+  } finally {
+    await rm(aside);
+  }
+}
+
+const hasCode = (error: unknown, code: string) => error instanceof Error && "code" in error && error.code === code;
 
 async function readSealingKey(file: string): Promise<SealingKey> {
   const [id = "", text = ""] = (await readFile(file, "utf8")).trim().split(":");

@@ -208,7 +208,7 @@ await check("avatar: Users.edit uploads it, and it can be fetched", async () => 
   const content = new Blob([image], { type: "image/png" });
   const user = await api.Users.edit(made[3]!, { avatar: { content, filename: "face.png" }, bio: "With a face" });
   equal(user.bio, "With a face");
-  const address = String(user.avatar_url);
+  const address = user.avatar_url;
   ok(address.startsWith(`${host}/uploads/-/system/user/avatar/${made[3]}/`), address);
   const answer = await fetch(address);
   deepEqual([answer.status, answer.headers.get("content-type")], [200, "image/png"]);

@@ -7,7 +7,13 @@ import { unavailable } from "#lib/refusal.ts";
 import { resources } from "#resources/index.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 
-const common = { method: "GET", summary: "Fail", access: anyone(), params: Type.Object({}), returns: Type.Unknown() } as const;
+const common = {
+  method: "GET",
+  summary: "Fail",
+  access: anyone(),
+  params: Type.Object({}),
+  returns: Type.Unknown(),
+} as const;
 const failing = {
   bug: endpoint({
     ...common,
@@ -77,11 +83,7 @@ describe("errors", () => {
     ] as const) {
       const { status, body } = await app.get(path, { token: admin.token });
       assert.equal(status, 400, path);
-      assert.deepEqual(
-        { error: body.error.split(", ").toSorted() },
-        { error: error.split(", ").toSorted() },
-        path,
-      );
+      assert.deepEqual({ error: body.error.split(", ").toSorted() }, { error: error.split(", ").toSorted() }, path);
     }
     const { body } = await app.post("/users", { token: admin.token, payload: { username: " " } });
     assert.deepEqual(body, {

@@ -36,7 +36,15 @@ describe("health", () => {
   }
 
   test("details and metrics: loopback, the addresses allowed, and administrators", async () => {
-    for (const address of ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "198.51.100.77", "2001:db8::1", "192.0.2.1"]) {
+    for (const address of [
+      "127.0.0.1",
+      "127.9.9.9",
+      "::1",
+      "::ffff:127.0.0.1",
+      "198.51.100.77",
+      "2001:db8::1",
+      "192.0.2.1",
+    ]) {
       assert.deepEqual(await shown(address), [true, 200], address);
     }
     for (const address of [OUTSIDE, "198.51.101.1", "2001:db9::1", "192.0.2.2", "::ffff:203.0.113.7"]) {

@@ -23,7 +23,10 @@ describe("hostile input", () => {
     return body.error as string;
   }
   const accepted = async (payload: string) =>
-    assert.equal((await app.put(`/users/${admin.id}`, { token: admin.token, payload, headers: JSON_TYPE })).status, 200);
+    assert.equal(
+      (await app.put(`/users/${admin.id}`, { token: admin.token, payload, headers: JSON_TYPE })).status,
+      200,
+    );
 
   test("JSON depth: 32 levels pass, 33 do not", async () => {
     const nested = (levels: number) => `{"x":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
@@ -109,7 +112,19 @@ describe("hostile input", () => {
   });
 
   test("texts of any length and script never fail in the database", async () => {
-    for (const search of ["%", "_", "\\", "'", '"', '"""', "(", "ｆｕｌｌ", "😀😀😀", "a".repeat(512), "'; drop table users; --"]) {
+    for (const search of [
+      "%",
+      "_",
+      "\\",
+      "'",
+      '"',
+      '"""',
+      "(",
+      "ｆｕｌｌ",
+      "😀😀😀",
+      "a".repeat(512),
+      "'; drop table users; --",
+    ]) {
       const { status } = await app.get(`/users?search=${encodeURIComponent(search)}`, { token: admin.token });
       assert.equal(status, 200, search);
     }
@@ -118,7 +133,11 @@ describe("hostile input", () => {
   });
 
   test("a body past 1 MiB is 413, told before it is read", async () => {
-    const reply = await app.put(`/users/${admin.id}`, { token: admin.token, payload: "x".repeat(1024 * 1024 + 1), headers: FORM });
+    const reply = await app.put(`/users/${admin.id}`, {
+      token: admin.token,
+      payload: "x".repeat(1024 * 1024 + 1),
+      headers: FORM,
+    });
     assert.equal(reply.status, 413);
     assert.deepEqual(reply.body, { message: "413 Request Entity Too Large" });
     assert.equal(reply.headers["connection"], "close");
@@ -131,7 +150,10 @@ describe("hostile input", () => {
     assert.match(garbage, /content-type: application\/json\r\n/);
     assert.match(garbage, /\{"error":"Bad Request"\}$/);
     const many = Array.from({ length: 150 }, (_, n) => `x-${n}: y`).join("\r\n");
-    const headers = await sendBytes(port, `GET /api/v4/users HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${many}\r\n\r\n`);
+    const headers = await sendBytes(
+      port,
+      `GET /api/v4/users HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${many}\r\n\r\n`,
+    );
     assert.match(headers, /^HTTP\/1\.1 4\d\d /);
     const large = await sendBytes(port, `GET / HTTP/1.1\r\nhost: localhost\r\nx: ${"y".repeat(70_000)}\r\n\r\n`);
     assert.match(large, /^HTTP\/1\.1 431 /);

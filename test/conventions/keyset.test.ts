@@ -174,8 +174,15 @@ describe("keyset paging", () => {
 
   test("a row that changes its place is not lost to those who keep theirs", async () => {
     const first = await list("order_by=name&sort=asc&per_page=2");
-    await app.services.db.write.deleteFrom("personal_access_tokens").where("user_id", "=", ids[1] ?? 0).execute();
-    await app.services.db.write.updateTable("users").set({ name: "Zzz" }).where("id", "=", ids[1] ?? 0).execute();
+    await app.services.db.write
+      .deleteFrom("personal_access_tokens")
+      .where("user_id", "=", ids[1] ?? 0)
+      .execute();
+    await app.services.db.write
+      .updateTable("users")
+      .set({ name: "Zzz" })
+      .where("id", "=", ids[1] ?? 0)
+      .execute();
     const url = new URL(nextOf(first) ?? "");
     const rest = await app.get(url.pathname + url.search, { token: user.token });
     assert.deepEqual(idsOf(rest), ids.slice(2, 4));

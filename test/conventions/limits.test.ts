@@ -124,7 +124,11 @@ describe("rate limits", () => {
       assert.equal((await app.get("/users", { remoteAddress })).status, 429);
       assert.equal((await app.get("/nowhere", { remoteAddress })).status, 429);
       assert.equal((await app.post("/users", { remoteAddress, payload: "{" })).status, 429);
-      assert.equal((await app.get("/user", { remoteAddress, token: user.token })).status, 200, "the user is not the address");
+      assert.equal(
+        (await app.get("/user", { remoteAddress, token: user.token })).status,
+        200,
+        "the user is not the address",
+      );
       assert.equal((await app.get("/users", { remoteAddress: someAddress() })).status, 200);
     });
   });

@@ -21,7 +21,7 @@ describe("links", () => {
     const link = headers["link"] ?? "";
     const { searchParams } = new URL(/<([^>]+)>; rel="first"/.exec(link)?.[1] ?? "");
     assert.deepEqual(
-      [...searchParams].toSorted(),
+      [...searchParams].toSorted(([a], [b]) => a.localeCompare(b)),
       [
         ["active", "true"],
         ["custom_attributes[a]", "b"],
@@ -42,13 +42,19 @@ describe("links", () => {
   });
 
   test("a parameter that came in the body is repeated in the query", async () => {
-    const { headers } = await app.get("/users", { token: user.token, payload: { search: "from the body", per_page: 5 } });
+    const { headers } = await app.get("/users", {
+      token: user.token,
+      payload: { search: "from the body", per_page: 5 },
+    });
     assert.match(headers["link"] ?? "", /search=from%20the%20body&page=1&per_page=5>/);
   });
 
   test("loopback is its own host, with its port", async () => {
     for (const host of ["localhost", "localhost:8080", "127.0.0.1:9", "[::1]:80"]) {
-      assert.match(await linkOf("/users", { host }), new RegExp(`^<http://${host.replaceAll(/[.[\]]/g, String.raw`\$&`)}/api`));
+      assert.match(
+        await linkOf("/users", { host }),
+        new RegExp(`^<http://${host.replaceAll(/[.[\]]/g, String.raw`\$&`)}/api`),
+      );
     }
   });
 
@@ -63,7 +69,10 @@ describe("links", () => {
 
   test("allowed hosts and the external address are the caller's own; others get the external one", async () => {
     const named = await testApp({
-      env: { FAIRLEAD_EXTERNAL_URL: "https://code.example.com/", FAIRLEAD_ALLOWED_HOSTS: "git.example.net, Other.example" },
+      env: {
+        FAIRLEAD_EXTERNAL_URL: "https://code.example.com/",
+        FAIRLEAD_ALLOWED_HOSTS: "git.example.net, Other.example",
+      },
     });
     try {
       const of = (host: string) => linkOf("/users", { host }, named);
@@ -77,7 +86,11 @@ describe("links", () => {
   });
 
   test("forwarded scheme and host count only from a trusted proxy", async () => {
-    const forwarded = { "x-forwarded-proto": "https", "x-forwarded-host": "git.example.net", "x-forwarded-for": "9.9.9.9" };
+    const forwarded = {
+      "x-forwarded-proto": "https",
+      "x-forwarded-host": "git.example.net",
+      "x-forwarded-for": "9.9.9.9",
+    };
     assert.match(await linkOf("/users", forwarded), /^<http:\/\/localhost\/api/);
     const behind = await testApp({
       env: { FAIRLEAD_TRUSTED_PROXIES: "127.0.0.1", FAIRLEAD_ALLOWED_HOSTS: "git.example.net" },

@@ -64,7 +64,11 @@ describe("log", () => {
     await app.get("/user", { headers: { authorization: `Bearer ${token}` } });
     await app.get(`/users/${token}`, { token });
     await app.post("/users", { payload: { private_token: token, password, name: "x" } });
-    await app.post("/users", { token, payload: `{"password":"${password}", broken`, headers: { "content-type": "application/json" } });
+    await app.post("/users", {
+      token,
+      payload: `{"password":"${password}", broken`,
+      headers: { "content-type": "application/json" },
+    });
     const text = app.logged.slice(before).join("");
     assert.equal(text.match(/"request_id"/g)?.length, 5);
     for (const secret of [token, password, "somebody-particular"]) assert.ok(!text.includes(secret), secret);

@@ -17,7 +17,10 @@ const linksOf = ({ headers }: Reply) =>
 
 const placesOf = ({ headers }: Reply) =>
   Object.fromEntries(
-    ["x-page", "x-per-page", "x-prev-page", "x-next-page", "x-total", "x-total-pages"].map((name) => [name, headers[name]]),
+    ["x-page", "x-per-page", "x-prev-page", "x-next-page", "x-total", "x-total-pages"].map((name) => [
+      name,
+      headers[name],
+    ]),
   );
 
 describe("offset paging", () => {
@@ -51,7 +54,12 @@ describe("offset paging", () => {
     const links = linksOf(reply);
     assert.deepEqual(
       links.map(({ rel, url }) => [rel, url.searchParams.get("page")]),
-      [["prev", "1"], ["next", "3"], ["first", "1"], ["last", "3"]],
+      [
+        ["prev", "1"],
+        ["next", "3"],
+        ["first", "1"],
+        ["last", "3"],
+      ],
     );
     for (const { url } of links) {
       assert.equal(url.origin + url.pathname, "http://localhost/api/v4/users");
@@ -66,11 +74,17 @@ describe("offset paging", () => {
     const first = await list("per_page=2");
     assert.equal(first.headers["x-prev-page"], "");
     assert.equal(first.headers["x-next-page"], "2");
-    assert.deepEqual(linksOf(first).map(({ rel }) => rel), ["next", "first", "last"]);
+    assert.deepEqual(
+      linksOf(first).map(({ rel }) => rel),
+      ["next", "first", "last"],
+    );
     const last = await list("per_page=2&page=3");
     assert.equal(last.headers["x-prev-page"], "2");
     assert.equal(last.headers["x-next-page"], "");
-    assert.deepEqual(linksOf(last).map(({ rel }) => rel), ["prev", "first", "last"]);
+    assert.deepEqual(
+      linksOf(last).map(({ rel }) => rel),
+      ["prev", "first", "last"],
+    );
     assert.deepEqual(idsOf(last), ids.slice(4));
   });
 
@@ -80,7 +94,10 @@ describe("offset paging", () => {
     assert.equal(reply.headers["x-page"], "1");
     assert.equal(reply.headers["x-per-page"], "20");
     const plain = await app.get("/users", { token: user.token });
-    assert.deepEqual(idsOf(plain), idsOf(plain).toSorted((a: number, b: number) => b - a));
+    assert.deepEqual(
+      idsOf(plain),
+      idsOf(plain).toSorted((a: number, b: number) => b - a),
+    );
   });
 
   test("per_page over 100 is 100; 0, negative or no number is 400", async () => {
@@ -113,7 +130,10 @@ describe("offset paging", () => {
     assert.equal(past.headers["x-page"], "9");
     assert.equal(past.headers["x-next-page"], "");
     assert.equal(past.headers["x-total"], "5");
-    assert.equal(linksOf(past).some(({ rel }) => rel === "next"), false);
+    assert.equal(
+      linksOf(past).some(({ rel }) => rel === "next"),
+      false,
+    );
   });
 
   test("an empty list has one page", async () => {
@@ -121,7 +141,10 @@ describe("offset paging", () => {
     assert.deepEqual(reply.body, []);
     assert.equal(reply.headers["x-total"], "0");
     assert.equal(reply.headers["x-total-pages"], "1");
-    assert.deepEqual(linksOf(reply).map(({ rel }) => rel), ["first", "last"]);
+    assert.deepEqual(
+      linksOf(reply).map(({ rel }) => rel),
+      ["first", "last"],
+    );
   });
 
   test("following next sees every row once, at any size of page", async () => {
@@ -192,7 +215,10 @@ describe("offset paging of more than 10,000 matches", () => {
       "x-total": undefined,
       "x-total-pages": undefined,
     });
-    assert.deepEqual(linksOf(reply).map(({ rel }) => rel), ["prev", "next", "first"]);
+    assert.deepEqual(
+      linksOf(reply).map(({ rel }) => rel),
+      ["prev", "next", "first"],
+    );
     const end = await app.get("/users?per_page=100&page=101", { token: admin.token });
     assert.equal(end.body.length, 1);
     assert.equal(end.headers["x-next-page"], "");

@@ -18,7 +18,13 @@ const Params = Type.Object({
   links: Type.Optional(Type.Array(Type.Object({ url: Type.String(), rank: Type.Optional(Type.Integer()) }))),
   moment: Type.Optional(DateTime),
 });
-const common = { path: "/echo/:id", summary: "Echo", access: anyone(), params: Params, returns: Type.Unknown() } as const;
+const common = {
+  path: "/echo/:id",
+  summary: "Echo",
+  access: anyone(),
+  params: Params,
+  returns: Type.Unknown(),
+} as const;
 const handle = ({ params }: { params: unknown }) => params;
 const echo = {
   get: endpoint({ ...common, method: "GET", handle }),
@@ -54,7 +60,13 @@ describe("parameters", () => {
   });
 
   test("JSON, urlencoded with brackets and multipart say the same", async () => {
-    const said = { id: 7, text: "a b", list: ["x", "y"], hash: { k: "v" }, links: [{ url: "u", rank: 1 }, { url: "w" }] };
+    const said = {
+      id: 7,
+      text: "a b",
+      list: ["x", "y"],
+      hash: { k: "v" },
+      links: [{ url: "u", rank: 1 }, { url: "w" }],
+    };
     const pairs = {
       text: "a b",
       "hash[k]": "v",
@@ -77,7 +89,11 @@ describe("parameters", () => {
 
   test("an empty body with a JSON type is fine", async () => {
     for (const method of ["GET", "POST", "DELETE"] as const) {
-      assert.deepEqual(await read(method, "?text=t", { headers: JSON_TYPE, payload: "" }), { id: 7, text: "t" }, method);
+      assert.deepEqual(
+        await read(method, "?text=t", { headers: JSON_TYPE, payload: "" }),
+        { id: 7, text: "t" },
+        method,
+      );
       assert.deepEqual(await read(method, "", { headers: { ...JSON_TYPE, "content-length": "0" } }), { id: 7 }, method);
     }
   });
@@ -133,7 +149,9 @@ describe("parameters", () => {
   });
 
   test("null is the same as left out where null is no value", async () => {
-    assert.deepEqual(await read("POST", "", { payload: { text: null, flag: null, count: null, list: null } }), { id: 7 });
+    assert.deepEqual(await read("POST", "", { payload: { text: null, flag: null, count: null, list: null } }), {
+      id: 7,
+    });
   });
 
   test("a + in a query is a space, so a time that is broken by it is 400", async () => {

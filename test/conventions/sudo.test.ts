@@ -86,7 +86,10 @@ describe("sudo", () => {
   });
 
   test("the audit log names both users", async () => {
-    const { status } = await app.put(`/users/${user.id}?sudo=${other.id}`, { token: root.token, payload: { bio: "s" } });
+    const { status } = await app.put(`/users/${user.id}?sudo=${other.id}`, {
+      token: root.token,
+      payload: { bio: "s" },
+    });
     assert.equal(status, 200);
     const row = await app.services.db.read
       .selectFrom("audit_events")

@@ -62,7 +62,9 @@ describe("request targets", () => {
   });
 
   test("%2F and %2E are decoded inside one segment", async () => {
-    assert.deepEqual((await get("/api/v4/named/group%2Fsub%2fproject%2Ejs/leaf")).body, { name: "group/sub/project.js" });
+    assert.deepEqual((await get("/api/v4/named/group%2Fsub%2fproject%2Ejs/leaf")).body, {
+      name: "group/sub/project.js",
+    });
     assert.deepEqual((await get("/api/v4/named/a%252Fb/leaf")).body, { name: "a%2Fb" });
     assert.deepEqual((await get("/api/v4/named/%2E%2E%2Fx/leaf")).body, { name: "../x" });
   });

@@ -81,7 +81,10 @@ describe("tokens", () => {
   test("a revoked or expired one is refused by every process at once", async () => {
     const other = await testApp();
     try {
-      for (const columns of [{ revoked_at: new Date().toISOString() }, { expires_at: new Date().toISOString().slice(0, 10) }]) {
+      for (const columns of [
+        { revoked_at: new Date().toISOString() },
+        { expires_at: new Date().toISOString().slice(0, 10) },
+      ]) {
         const { id, token } = await app.makeToken(user.id);
         assert.equal((await other.get("/user", { token })).status, 200);
         await app.services.db.write.updateTable("personal_access_tokens").set(columns).where("id", "=", id).execute();
@@ -163,7 +166,10 @@ describe("tokens", () => {
       [{ state: "blocked" }, "Your account has been blocked."],
       [{ state: "ldap_blocked" }, "Your account has been blocked."],
       [{ state: "banned" }, "Your account has been blocked."],
-      [{ state: "blocked_pending_approval" }, "Your account is pending approval from your administrator and hence blocked."],
+      [
+        { state: "blocked_pending_approval" },
+        "Your account is pending approval from your administrator and hence blocked.",
+      ],
       [{ state: "deactivated" }, "Your account has been deactivated by your administrator."],
       [{ confirmed_at: null }, "Your primary email address is not confirmed."],
       [{ password_expired: true }, "Your password expired."],

@@ -90,7 +90,7 @@ function report({ passed, failed, kinds, statuses, operations, failures }: Outco
   const total = passed + failed;
   console.log(`cases: ${counts(kinds)}`);
   console.log(`statuses: ${counts(statuses)}`);
-  for (const [name, [reached, succeeded]] of Object.entries(operations).toSorted()) {
+  for (const [name, [reached, succeeded]] of Object.entries(operations).toSorted(([a], [b]) => a.localeCompare(b))) {
     console.log(`  ${name}: ${reached} reached, ${succeeded} succeeded`);
   }
   console.log(`speed: ${total} cases in ${seconds.toFixed(1)} s, ${Math.round(total / seconds)} a second`);

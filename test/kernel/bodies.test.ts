@@ -107,7 +107,9 @@ describe("raw bodies", () => {
   });
 
   test("scrub what the database cannot hold and keep odd keys as data, instead of refusing", async () => {
-    const { body } = await ingest(String.raw`{"a":"x\u0000y","b":"\ud800","__proto__":{"p":1},"constructor":2,"k\u0000":3}`);
+    const { body } = await ingest(
+      String.raw`{"a":"x\u0000y","b":"\ud800","__proto__":{"p":1},"constructor":2,"k\u0000":3}`,
+    );
     assert.deepEqual(
       JSON.stringify(body.value),
       '{"a":"x\uFFFDy","b":"\uFFFD","__proto__":{"p":1},"constructor":2,"k\uFFFD":3}',
@@ -164,6 +166,7 @@ describe("bodies that wait for authentication", () => {
     for (let n = 1; n <= 3; n++) {
       asked.write(Buffer.alloc(64 * 1024, n));
       const deadline = Date.now() + 5000;
+      // oxlint-disable-next-line no-unmodified-loop-condition -- the endpoint counts them
       while (chunksRead < n && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
       assert.ok(chunksRead >= n, "each part is read before the next is sent");
     }
@@ -175,9 +178,15 @@ describe("bodies that wait for authentication", () => {
 
   /** Begins an upload that never ends by itself and tells how it is answered. */
   async function answerTo(path: string, headers: Record<string, string>) {
-    const asked = request({ port, method: "POST", path, agent: false, headers: { ...headers, "content-length": "9000000" } });
+    const asked = request({
+      port,
+      method: "POST",
+      path,
+      agent: false,
+      headers: { ...headers, "content-length": "9000000" },
+    });
     asked.on("error", () => {});
-    asked.write("--x\r\ncontent-disposition: form-data; name=\"title\"\r\n\r\nsome");
+    asked.write('--x\r\ncontent-disposition: form-data; name="title"\r\n\r\nsome');
     const [answer] = (await once(asked, "response")) as [IncomingMessage];
     asked.destroy();
     return answer.statusCode;

@@ -7,7 +7,12 @@ import { endpoint } from "#http/endpoint.ts";
 import { resources } from "#resources/index.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 
-const common = { method: "GET", access: anyone(), params: Type.Object({}), returns: Type.Object({ ok: Type.Boolean() }) } as const;
+const common = {
+  method: "GET",
+  access: anyone(),
+  params: Type.Object({}),
+  returns: Type.Object({ ok: Type.Boolean() }),
+} as const;
 const handle = () => ({ ok: true });
 const classes = {
   ingestion: endpoint({ ...common, path: "/classes/ingestion", summary: "Ingest", limit: "ingestion", handle }),

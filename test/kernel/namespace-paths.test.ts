@@ -94,7 +94,12 @@ describe("addresses with a namespace in front", () => {
   });
 
   test("what only looks like one is 404", async () => {
-    for (const target of ["/.git/info/refs", "/group/project.git/info", "/group/project/info/refs", "/-/x.git/info/refs"]) {
+    for (const target of [
+      "/.git/info/refs",
+      "/group/project.git/info",
+      "/group/project/info/refs",
+      "/-/x.git/info/refs",
+    ]) {
       assert.equal((await get(target)).status, 404, target);
     }
     assert.equal((await post("/alerts/notify/slug/id")).status, 404);

@@ -12,11 +12,16 @@ const params = Type.Object({ id: Type.Integer() });
 const returns = Type.Object({ id: Type.Integer() });
 const read = { method: "GET", path: "/things/:id", summary: "Get a thing", access: anyone(), params } as const;
 const write = { ...read, method: "POST", audit: "thing_made" } as const;
+const raw = { kind: "raw", bytes: 1, json: INGESTION_LIMITS } as const;
 const list = { ...read, path: "/things", params: Type.Object({}), returns: pageOf(returns, { id: "u.id" }) } as const;
 
 export const accepted = [
   endpoint({ ...read, returns, handle: ({ params: { id } }) => ({ id }) }),
-  endpoint({ ...write, returns, handle: ({ audit, params: { id } }) => (audit({ type: "Thing", id, name: "" }), { id }) }),
+  endpoint({
+    ...write,
+    returns,
+    handle: ({ audit, params: { id } }) => (audit({ type: "Thing", id, name: "" }), { id }),
+  }),
   endpoint({ ...write, transaction: "own", returns, handle: ({ databases }) => ({ id: databases.statementCount() }) }),
   endpoint({ ...list, handle: ({ db, page }) => page(db.selectFrom("users as u").select("u.id"), (row) => row) }),
   endpoint({ ...write, handle: async ({ tx }) => void (await tx.deleteFrom("emails").execute()) }),
@@ -78,5 +83,5 @@ export const refused = [
   endpoint({ ...write, returns, handle: ({ body }) => ({ id: body }) }),
 
   // @ts-expect-error A stream where the body is kept in memory.
-  endpoint({ ...write, body: { kind: "raw", bytes: 1, json: INGESTION_LIMITS }, returns, handle: ({ body }) => ({ id: body.pipe }) }),
+  endpoint({ ...write, body: raw, returns, handle: ({ body }) => ({ id: body.pipe }) }),
 ];

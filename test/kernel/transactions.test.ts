@@ -16,6 +16,8 @@ const common = {
   returns: Type.Object({ id: Type.Integer() }),
 } as const;
 
+let tries = 0;
+
 const deeds = {
   do: endpoint({
     ...common,
@@ -23,7 +25,11 @@ const deeds = {
     summary: "Write in the transaction of the kernel",
     audit: "deed_done",
     async handle({ tx, params: { name, fail }, audit }) {
-      const { id } = await tx.insertInto("namespaces").values({ path: name, name }).returning("id").executeTakeFirstOrThrow();
+      const { id } = await tx
+        .insertInto("namespaces")
+        .values({ path: name, name })
+        .returning("id")
+        .executeTakeFirstOrThrow();
       audit({ type: "Deed", id, name, details: { how: "well" } });
       if (fail === "refusal") throw conflict("Not this one");
       if (fail === "bug") throw new Error("a bug");
@@ -39,9 +45,12 @@ const deeds = {
     summary: "Meet a serialization failure once",
     audit: "deed_retried",
     async handle({ tx, params: { name }, audit }) {
-      const { rows } = await sql<{ tries: number }>`select nextval('deed_tries')::int as tries`.execute(tx);
-      if (rows[0]?.tries === 1) await sql`do $$ begin raise exception using errcode = '40001'; end $$`.execute(tx);
-      const { id } = await tx.insertInto("namespaces").values({ path: name, name }).returning("id").executeTakeFirstOrThrow();
+      if (++tries === 1) await sql`do $$ begin raise exception using errcode = '40001'; end $$`.execute(tx);
+      const { id } = await tx
+        .insertInto("namespaces")
+        .values({ path: name, name })
+        .returning("id")
+        .executeTakeFirstOrThrow();
       audit({ type: "Deed", id, name });
       return { id };
     },
@@ -77,13 +86,16 @@ describe("transactions", () => {
   before(async () => {
     app = await testApp({ resources: { ...resources, deeds } });
     user = await app.makeUser();
-    await sql`create sequence if not exists deed_tries`.execute(app.services.db.write);
   });
   after(() => app.close());
 
   const post = (path: string, payload: object) => app.post(path, { token: user.token, payload });
   const auditOf = (requestId: string | undefined) =>
-    app.services.db.read.selectFrom("audit_events").selectAll().where("request_id", "=", requestId ?? "").execute();
+    app.services.db.read
+      .selectFrom("audit_events")
+      .selectAll()
+      .where("request_id", "=", requestId ?? "")
+      .execute();
   const exists = async (path: string) =>
     (await app.services.db.read.selectFrom("namespaces").select("id").where("path", "=", path).execute()).length > 0;
   const newName = () => `deed-${randomUUID()}`;
@@ -134,6 +146,7 @@ describe("transactions", () => {
     const name = newName();
     const { status, headers } = await post("/deeds/retried", { name });
     assert.equal(status, 201);
+    assert.equal(tries, 2);
     assert.equal((await auditOf(headers["x-request-id"])).length, 1);
   });
 

@@ -67,7 +67,7 @@ export async function startServer(env: Record<string, string> = {}): Promise<Run
     await untilReady(child, url);
   } catch (error) {
     await stop();
-    throw new Error(`${(error as Error).message}\n${log}`);
+    throw new Error(`${(error as Error).message}\n${log}`, { cause: error });
   }
   return { url, token, databaseUrl, pid: child.pid as number, log: () => log, exited: () => ended, stop };
 }

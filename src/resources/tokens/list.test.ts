@@ -14,17 +14,35 @@ describe("lists of tokens", () => {
     user = await app.makeUser();
     await app.services.db.write.deleteFrom("personal_access_tokens").where("user_id", "=", user.id).execute();
     const add = (name: string, columns: object) => app.makeToken(user.id, { name, ...columns });
-    await add("Beta", { created_at: "2026-01-02T00:00:00.000Z", expires_at: inDays(20), last_used_at: "2026-03-02T00:00:00.000Z" });
+    await add("Beta", {
+      created_at: "2026-01-02T00:00:00.000Z",
+      expires_at: inDays(20),
+      last_used_at: "2026-03-02T00:00:00.000Z",
+    });
     await add("alpha", { created_at: "2026-01-03T00:00:00.000Z", expires_at: inDays(10), last_used_at: null });
-    await add("gamma 100%", { created_at: "2026-01-01T00:00:00.000Z", expires_at: inDays(30), last_used_at: "2026-03-01T00:00:00.000Z" });
-    await add("revoked", { created_at: "2026-01-04T00:00:00.000Z", expires_at: inDays(40), revoked_at: "2026-02-01T00:00:00.000Z" });
-    await add("expired", { created_at: "2026-01-05T00:00:00.000Z", expires_at: "2026-02-02", last_used_at: "2026-01-06T00:00:00.000Z" });
+    await add("gamma 100%", {
+      created_at: "2026-01-01T00:00:00.000Z",
+      expires_at: inDays(30),
+      last_used_at: "2026-03-01T00:00:00.000Z",
+    });
+    await add("revoked", {
+      created_at: "2026-01-04T00:00:00.000Z",
+      expires_at: inDays(40),
+      revoked_at: "2026-02-01T00:00:00.000Z",
+    });
+    await add("expired", {
+      created_at: "2026-01-05T00:00:00.000Z",
+      expires_at: "2026-02-02",
+      last_used_at: "2026-01-06T00:00:00.000Z",
+    });
     await add("endless", { created_at: "2026-01-06T00:00:00.000Z", expires_at: null });
   });
   after(() => app.close());
 
   const list = async (query: string): Promise<string[]> => {
-    const { status, body } = await app.get(`/personal_access_tokens?user_id=${user.id}&${query}`, { token: admin.token });
+    const { status, body } = await app.get(`/personal_access_tokens?user_id=${user.id}&${query}`, {
+      token: admin.token,
+    });
     assert.equal(status, 200, query);
     return body.map(({ name }: { name: string }) => name);
   };
@@ -34,7 +52,10 @@ describe("lists of tokens", () => {
   test("a user sees their own, an administrator all or one user's", async () => {
     const other = await app.makeUser();
     const own = await app.get("/personal_access_tokens", { token: other.token });
-    assert.deepEqual(own.body.map(({ id }: { id: number }) => id), [other.tokenId]);
+    assert.deepEqual(
+      own.body.map(({ id }: { id: number }) => id),
+      [other.tokenId],
+    );
     assert.equal((await app.get(`/personal_access_tokens?user_id=${user.id}`, { token: other.token })).status, 403);
     assert.equal((await app.get(`/personal_access_tokens?user_id=${other.id}`, { token: other.token })).status, 200);
     assert.deepEqual(await set(""), ALL);
@@ -64,7 +85,10 @@ describe("lists of tokens", () => {
     assert.deepEqual(await set("state=active"), ["Beta", "alpha", "endless", "gamma 100%"]);
     assert.deepEqual(await set("state=inactive"), ["expired", "revoked"]);
     assert.deepEqual(await set("revoked=true"), ["revoked"]);
-    assert.deepEqual(await set("revoked=false"), ALL.filter((name) => name !== "revoked"));
+    assert.deepEqual(
+      await set("revoked=false"),
+      ALL.filter((name) => name !== "revoked"),
+    );
     const { status } = await app.get("/personal_access_tokens?state=asleep", { token: admin.token });
     assert.equal(status, 400);
   });
@@ -96,6 +120,13 @@ describe("lists of tokens", () => {
   test("active tells whether it can still be used", async () => {
     const { body } = await app.get(`/personal_access_tokens?user_id=${user.id}`, { token: admin.token });
     const active = Object.fromEntries(body.map((item: { name: string; active: boolean }) => [item.name, item.active]));
-    assert.deepEqual(active, { Beta: true, alpha: true, "gamma 100%": true, endless: true, revoked: false, expired: false });
+    assert.deepEqual(active, {
+      Beta: true,
+      alpha: true,
+      "gamma 100%": true,
+      endless: true,
+      revoked: false,
+      expired: false,
+    });
   });
 });

@@ -57,8 +57,6 @@ const SORTS = {
   last_used_desc: "t.last_used_at desc nulls last, t.id desc",
   name_asc: "lower(t.name) asc, t.id desc",
   name_desc: "lower(t.name) desc, t.id desc",
-} as const;
-
-export const TOKEN_SORTS = Object.keys(SORTS) as (keyof typeof SORTS)[];
+} satisfies Record<NonNullable<Filters["sort"]>, string>;
 
 export const sortedBy = (sort: keyof typeof SORTS) => sql.raw(SORTS[sort]);

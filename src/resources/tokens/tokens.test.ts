@@ -78,13 +78,16 @@ describe("personal access tokens", () => {
     }
     assert.deepEqual((await create({ ...named, scopes: ["api", "api"] })).body.scopes, ["api"]);
     assert.deepEqual((await create({ name: "n" })).body, { error: "scopes is missing" });
-    assert.deepEqual((await create({ ...named, scopes: ["all"] })).body, { error: "scopes does not have a valid value" });
+    assert.deepEqual((await create({ ...named, scopes: ["all"] })).body, {
+      error: "scopes does not have a valid value",
+    });
     assert.deepEqual((await create({ ...named, scopes: [] })).body, { message: "Scopes can't be blank" });
     assert.deepEqual((await create({ scopes: ["api"] })).body, { error: "name is missing" });
   });
 
   test("for oneself only what opens no more: k8s_proxy and self_rotate", async () => {
-    const own = (scopes: string[]) => app.post("/user/personal_access_tokens", { token: user.token, payload: { name: "o", scopes } });
+    const own = (scopes: string[]) =>
+      app.post("/user/personal_access_tokens", { token: user.token, payload: { name: "o", scopes } });
     const { status, body } = await own(["k8s_proxy", "self_rotate"]);
     assert.equal(status, 201);
     assert.equal(body.user_id, user.id);
@@ -121,7 +124,10 @@ describe("personal access tokens", () => {
     assert.equal((await app.get(`/personal_access_tokens/${id}`, { token: user.token })).status, 404);
     assert.equal((await app.get(`/personal_access_tokens/${id}`, { token: admin.token })).status, 404);
     const { body } = await app.get("/personal_access_tokens", { token: user.token });
-    assert.equal(body.some((item: { id: number }) => item.id === id), false);
+    assert.equal(
+      body.some((item: { id: number }) => item.id === id),
+      false,
+    );
   });
 
   test("what was done is recorded, without the value", async () => {

@@ -2,10 +2,10 @@ import type { Access } from "#access/access.ts";
 import { requireActor } from "#access/access.ts";
 import type { Actor } from "#access/actor.ts";
 import { missing } from "#lib/refusal.ts";
-import { currentUserByDigest, type CurrentUserRow, type WholeUser, wholeUser } from "./queries.ts";
+import { currentUserByDigest, type CurrentUserRow, account, type Account } from "./queries.ts";
 
 /** The caller's own account: the statement that finds the token brings the whole user along. */
-export const ownAccount = (): Access<{ actor: Actor; user: WholeUser; identities: CurrentUserRow["identities"] | undefined }> => ({
+export const ownAccount = (): Access<{ actor: Actor; user: Account; identities: CurrentUserRow["identities"] | undefined }> => ({
   rule: "anyone who is signed in",
   signedIn: true,
   scopes: ["read_user"],
@@ -16,7 +16,7 @@ export const ownAccount = (): Access<{ actor: Actor; user: WholeUser; identities
       const whole = row as CurrentUserRow;
       return { actor: found, user: whole, identities: whole.identities ?? [] };
     }
-    const user = await wholeUser(db, found.user.id);
+    const user = await account(db, found.user.id);
     if (!user) throw missing("User");
     return { actor: found, user, identities: undefined };
   },

@@ -65,7 +65,10 @@ describe("avatars", () => {
       force_random_password: "1",
       avatar: { filename: "a.png", bytes: png() },
     });
-    const { status, body } = await app.post("/users", { ...form, headers: { ...form.headers, "private-token": admin.token } });
+    const { status, body } = await app.post("/users", {
+      ...form,
+      headers: { ...form.headers, "private-token": admin.token },
+    });
     assert.equal(status, 201);
     assert.match(body.avatar_url, /avatar\.png$/);
   });
@@ -100,7 +103,10 @@ describe("avatars", () => {
   test("a refused change keeps no image", async () => {
     const user = await app.makeUser();
     const form = multipart({ avatar: { filename: "a.png", bytes: png() }, bio: "b".repeat(300) });
-    const { status } = await app.put(`/users/${user.id}`, { ...form, headers: { ...form.headers, "private-token": admin.token } });
+    const { status } = await app.put(`/users/${user.id}`, {
+      ...form,
+      headers: { ...form.headers, "private-token": admin.token },
+    });
     assert.equal(status, 400);
     assert.match((await app.get(`/users/${user.id}`, { token: admin.token })).body.avatar_url, /default\.svg$/);
   });
@@ -139,7 +145,11 @@ describe("avatars", () => {
 
   test("the same image of two users is kept once", async () => {
     const blobs = async () => {
-      const rows = await app.services.db.read.selectFrom("users").select("avatar_blob").where("avatar_blob", "is not", null).execute();
+      const rows = await app.services.db.read
+        .selectFrom("users")
+        .select("avatar_blob")
+        .where("avatar_blob", "is not", null)
+        .execute();
       return rows.map(({ avatar_blob }) => avatar_blob);
     };
     const bytes = png(77);

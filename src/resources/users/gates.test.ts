@@ -28,7 +28,12 @@ const shown = (body: object, names: readonly string[]) => names.filter((name) =>
 describe("users in each plan", () => {
   test("free: what Premium adds is neither shown nor taken", () =>
     installed({ FAIRLEAD_PLAN: "free" }, async (app, token) => {
-      const given = { ...newUser(), auditor: true, shared_runners_minutes_limit: 7, extra_shared_runners_minutes_limit: "x" };
+      const given = {
+        ...newUser(),
+        auditor: true,
+        shared_runners_minutes_limit: 7,
+        extra_shared_runners_minutes_limit: "x",
+      };
       const { status, body } = await app.post("/users", { token, payload: given });
       assert.equal(status, 201);
       const hidden = [...PREMIUM_FIELDS, ...ENTERPRISE_FIELDS, "scim_identities"];
@@ -88,7 +93,11 @@ describe("users in each offering", () => {
       assert.equal(filtered.body.length, 1, "administrators' filters are ignored");
       const identity = await app.get(`/users?username=${user.username}&provider=x`, { token });
       assert.equal(identity.status, 200, "a parameter of another offering is ignored");
-      assert.deepEqual((await app.get(`/users?search=${user.email}`, { token })).body, [], "private addresses do not match");
+      assert.deepEqual(
+        (await app.get(`/users?search=${user.email}`, { token })).body,
+        [],
+        "private addresses do not match",
+      );
       const single = await app.get(`/users/${user.id}`, { token });
       assert.equal(single.body.email, user.email, "one user shows everything to administrators");
     }));

@@ -151,7 +151,9 @@ describe("filters of the users list", () => {
   test("order_by and sort, for everyone", async () => {
     for (const token of [user.token, admin.token]) {
       const names = async (query: string) =>
-        (await app.get(`/users?search=${tag}&humans=true&${query}`, { token })).body.map(({ username }: Listed) => username);
+        (await app.get(`/users?search=${tag}&humans=true&${query}`, { token })).body.map(
+          ({ username }: Listed) => username,
+        );
       const ascending = await names("order_by=username&sort=asc");
       assert.deepEqual(ascending, ascending.toSorted());
       assert.deepEqual(await names("order_by=username&sort=desc"), ascending.toReversed());

@@ -1,6 +1,6 @@
 import { BOTS } from "#access/user-kinds.ts";
 import type { AdminUser, CurrentUser, UserProfile, UserSummary } from "./entity.ts";
-import type { Creator, CustomAttribute, Identity, SummaryRow, WholeUser } from "./queries.ts";
+import type { Account, Creator, CustomAttribute, Identity, SummaryRow, WholeUser } from "./queries.ts";
 
 /** What a view depends on beside the row: the address that links start with, and the caller's own clock. */
 export interface View {
@@ -21,7 +21,7 @@ export const presentSummary =
   });
 
 /** A user as others see them; `open` is false where a private profile hides its more personal part. */
-export const presentProfile = (row: WholeUser, { site, now }: View, open: boolean): UserProfile => ({
+export const presentProfile = (row: Account, { site, now }: View, open: boolean): UserProfile => ({
   ...presentSummary(site)(row),
   ...(open && { created_at: row.created_at, followers: 0, following: 0, is_followed: false }),
   bio: row.bio,
@@ -40,7 +40,7 @@ export const presentProfile = (row: WholeUser, { site, now }: View, open: boolea
   local_time: row.time_zone === null ? null : localTime(row.time_zone, now),
 });
 
-export const presentCurrentUser = (row: WholeUser, identities: readonly Identity[], view: View): CurrentUser => ({
+export const presentCurrentUser = (row: Account, identities: readonly Identity[], view: View): CurrentUser => ({
   ...presentProfile(row, view, true),
   email: row.email,
   ...(row.unconfirmed_email !== null && { unconfirmed_email: row.unconfirmed_email }),
@@ -95,12 +95,12 @@ export const presentAdminUser = (row: WholeUser, around: Surroundings, view: Vie
   scim_identities: [],
 });
 
-function workInformation({ job_title, organization }: WholeUser): string | null {
+function workInformation({ job_title, organization }: Account): string | null {
   if (job_title && organization) return `${job_title} at ${organization}`;
   return job_title || organization || null;
 }
 
-function commitEmail({ id, username, email, commit_email }: WholeUser, site: string): string {
+function commitEmail({ id, username, email, commit_email }: Account, site: string): string {
   if (commit_email === "_private") return `${id}-${username}@users.noreply.${new URL(site).hostname}`;
   return commit_email ?? email;
 }

@@ -7,11 +7,27 @@ import type { Database } from "#db/types.ts";
 
 type UserRow = Selectable<Database["users"]>;
 
-/** A user's row as views need it: everything but the secrets. */
-export type WholeUser = Omit<UserRow, "password_digest" | "locked_until" | "avatar_blob"> & { locked: boolean };
+/** A user's own account, as they see it themselves. */
+const ACCOUNT = [
+  "id", "username", "name", "email", "state", "user_type", "admin", "external", "private_profile", "two_factor_enabled",
+  "can_create_group", "projects_limit", "color_scheme_id", "theme_id", "bio", "linkedin", "twitter", "discord", "github",
+  "website_url", "organization", "job_title", "pronouns", "location", "public_email", "commit_email", "unconfirmed_email",
+  "time_zone", "preferred_language", "avatar_file", "password_expired", "confirmed_at", "last_sign_in_at",
+  "current_sign_in_at", "last_activity_on", "created_at",
+] as const satisfies readonly (keyof UserRow)[];
+
+/** What administrators see beside it. */
+const ADMINISTRATORS = [
+  "auditor", "sign_in_count", "shared_runners_minutes_limit", "extra_shared_runners_minutes_limit", "note",
+  "last_sign_in_ip", "current_sign_in_ip", "email_reset_offered_at", "namespace_id", "created_by_id",
+  "provisioned_by_group_id",
+] as const satisfies readonly (keyof UserRow)[];
+
+export type Account = Pick<UserRow, (typeof ACCOUNT)[number]> & { locked: boolean };
+export type WholeUser = Account & Pick<UserRow, (typeof ADMINISTRATORS)[number]>;
 export type Identity = Pick<Selectable<Database["identities"]>, "user_id" | "provider" | "extern_uid" | "saml_provider_id">;
 export type CustomAttribute = Selectable<Database["user_custom_attributes"]>;
-export type SummaryRow = Pick<WholeUser, "id" | "username" | "name" | "state" | "locked" | "avatar_file">;
+export type SummaryRow = Pick<Account, "id" | "username" | "name" | "state" | "locked" | "avatar_file">;
 export type Creator = SummaryRow;
 
 const locked = sql<boolean>`u.locked_until is not null and u.locked_until > now()`.as("locked");
@@ -28,33 +44,25 @@ export const summaryColumns = [
   locked,
 ] as const;
 
-const WHOLE = [
-  "id", "username", "name", "email", "state", "user_type", "admin", "auditor", "external", "private_profile",
-  "two_factor_enabled", "can_create_group", "view_diffs_file_by_file", "projects_limit", "color_scheme_id", "theme_id",
-  "sign_in_count", "shared_runners_minutes_limit", "extra_shared_runners_minutes_limit", "bio", "linkedin", "twitter",
-  "discord", "github", "website_url", "organization", "job_title", "pronouns", "location", "public_email", "commit_email",
-  "unconfirmed_email", "note", "time_zone", "preferred_language", "avatar_file", "password_expired", "confirmed_at",
-  "last_sign_in_at", "current_sign_in_at", "last_sign_in_ip", "current_sign_in_ip", "last_activity_on",
-  "email_reset_offered_at", "namespace_id", "created_by_id", "provisioned_by_group_id", "created_at", "updated_at",
-] as const satisfies readonly (keyof WholeUser)[];
-
-const wholeColumns = `${WHOLE.map((column) => `u.${column}`).join(", ")},
+const columns = (names: readonly string[]) => `${names.map((name) => `u.${name}`).join(", ")},
   u.locked_until is not null and u.locked_until > now() as locked`;
+const accountColumns = columns(ACCOUNT);
+const wholeColumns = columns([...ACCOUNT, ...ADMINISTRATORS]);
 
-const wholeById: Lookup<number, WholeUser> = {
-  text: `select ${wholeColumns} from users u where u.id = any($1::bigint[])`,
+const accountById: Lookup<number, Account> = {
+  text: `select ${accountColumns} from users u where u.id = any($1::bigint[])`,
   keys: bigints,
   key: (row) => row.id,
 };
 
 /** A token's user in full with their identities, so that `GET /user` is one statement. */
-export interface CurrentUserRow extends CallerRow, Omit<WholeUser, keyof CallerRow> {
+export interface CurrentUserRow extends CallerRow, Omit<Account, keyof CallerRow> {
   readonly identities: readonly Identity[] | null;
 }
 
 export const currentUserByDigest: Lookup<string, CurrentUserRow> = {
   text: `
-    select ${tokenStateColumns}, ${wholeColumns}, u.confirmed_at is not null as confirmed,
+    select ${tokenStateColumns}, ${accountColumns}, u.confirmed_at is not null as confirmed,
       (select json_agg(i order by i.id) from identities i where i.user_id = u.id) as identities
     from personal_access_tokens t join users u on u.id = t.user_id
     where t.token_digest = any($1::bytea[])`,
@@ -62,7 +70,7 @@ export const currentUserByDigest: Lookup<string, CurrentUserRow> = {
   key: (row) => row.token_digest,
 };
 
-export const wholeUser = (db: Databases, id: number): Promise<WholeUser | undefined> => db.point.load(wholeById, id);
+export const account = (db: Databases, id: number): Promise<Account | undefined> => db.point.load(accountById, id);
 
 /** Users in full by id, in the order of the ids. */
 export async function wholeUsers(db: Db, ids: readonly number[]): Promise<WholeUser[]> {

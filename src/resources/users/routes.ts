@@ -15,7 +15,7 @@ import { CLOSED_STATES } from "#access/user-kinds.ts";
 import { bestMatchFirst, byName, FARTHEST, listUsers, type Viewer } from "./list.ts";
 import { NewUser, UserChanges, UserFilters, UserId } from "./params.ts";
 import { presentCurrentUser, presentProfile, presentSummary } from "./present.ts";
-import { identitiesOf, wholeUser } from "./queries.ts";
+import { account, identitiesOf } from "./queries.ts";
 import { readSearch } from "./search.ts";
 
 const scopes = ["read_user"] as const;
@@ -158,7 +158,7 @@ async function refuseAnonymousListing({ settings }: Services, username: string |
 }
 
 async function foundUser(databases: Databases, id: number) {
-  const user = await wholeUser(databases, id);
+  const user = await account(databases, id);
   if (!user) throw missing("User");
   return user;
 }

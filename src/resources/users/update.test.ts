@@ -76,7 +76,13 @@ describe("PUT /users/:id", () => {
 
   test("null empties texts, and private_profile goes back to the setting", async () => {
     const user = await app.makeUser({ bio: "b", organization: "o", location: "l", note: "n", private_profile: true });
-    const { body } = await put(user.id, { bio: null, organization: null, location: null, note: null, private_profile: null });
+    const { body } = await put(user.id, {
+      bio: null,
+      organization: null,
+      location: null,
+      note: null,
+      private_profile: null,
+    });
     assert.equal(body.bio, "");
     assert.equal(body.organization, "");
     assert.equal(body.location, null);

@@ -7,13 +7,48 @@ import { AdminUser, CurrentUser, UserProfile, UserSummary } from "./entity.ts";
 const SUMMARY = ["avatar_url", "id", "locked", "name", "state", "username", "web_url"];
 const PROFILE = [
   ...SUMMARY,
-  ...["bio", "bot", "created_at", "discord", "followers", "following", "github", "is_followed", "job_title", "linkedin"],
-  ...["local_time", "location", "organization", "pronouns", "public_email", "twitter", "website_url", "work_information"],
+  ...[
+    "bio",
+    "bot",
+    "created_at",
+    "discord",
+    "followers",
+    "following",
+    "github",
+    "is_followed",
+    "job_title",
+    "linkedin",
+  ],
+  ...[
+    "local_time",
+    "location",
+    "organization",
+    "pronouns",
+    "public_email",
+    "twitter",
+    "website_url",
+    "work_information",
+  ],
 ];
 const ACCOUNT = [
   ...PROFILE,
-  ...["can_create_group", "can_create_project", "color_scheme_id", "commit_email", "confirmed_at", "current_sign_in_at"],
-  ...["email", "external", "identities", "last_activity_on", "last_sign_in_at", "preferred_language", "private_profile"],
+  ...[
+    "can_create_group",
+    "can_create_project",
+    "color_scheme_id",
+    "commit_email",
+    "confirmed_at",
+    "current_sign_in_at",
+  ],
+  ...[
+    "email",
+    "external",
+    "identities",
+    "last_activity_on",
+    "last_sign_in_at",
+    "preferred_language",
+    "private_profile",
+  ],
   ...["projects_limit", "theme_id", "two_factor_enabled"],
 ];
 const ADMINISTRATOR = [
@@ -106,7 +141,14 @@ describe("views of a user", () => {
       const someone = await app.makeUser({ user_type });
       assert.equal((await get(someone.id, other.token)).body.bot, bot, user_type);
     }
-    for (const state of ["active", "blocked", "ldap_blocked", "deactivated", "banned", "blocked_pending_approval"] as const) {
+    for (const state of [
+      "active",
+      "blocked",
+      "ldap_blocked",
+      "deactivated",
+      "banned",
+      "blocked_pending_approval",
+    ] as const) {
       const someone = await app.makeUser({ state });
       assert.equal((await get(someone.id, other.token)).body.state, state);
     }
@@ -142,7 +184,10 @@ describe("views of a user", () => {
 
   test("commit_email: the private form, the chosen one, else the primary address", async () => {
     const of = async (commit_email: string | null) => {
-      const { id } = await app.makeUser({ commit_email, username: `commits-${commit_email ?? "none"}`.replace("@", "-at-") });
+      const { id } = await app.makeUser({
+        commit_email,
+        username: `commits-${commit_email ?? "none"}`.replace("@", "-at-"),
+      });
       return [id, (await get(id, admin.token)).body] as const;
     };
     const [id, hidden] = await of("_private");
@@ -185,7 +230,10 @@ describe("views of a user", () => {
     ];
     const asked = (path: string, token: string) => app.get(`${path}with_custom_attributes=true`, { token });
     assert.deepEqual((await asked(`/users/${user.id}?`, admin.token)).body.custom_attributes, expected);
-    assert.deepEqual((await asked(`/users?username=${user.username}&`, admin.token)).body[0].custom_attributes, expected);
+    assert.deepEqual(
+      (await asked(`/users?username=${user.username}&`, admin.token)).body[0].custom_attributes,
+      expected,
+    );
     assert.deepEqual((await asked(`/users/${other.id}?`, admin.token)).body.custom_attributes, []);
     assert.equal("custom_attributes" in (await get(user.id, admin.token)).body, false);
     assert.equal("custom_attributes" in (await asked(`/users/${user.id}?`, other.token)).body, false);

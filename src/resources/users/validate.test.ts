@@ -37,7 +37,8 @@ describe("what a user may be", () => {
 
   test("username: letters, digits, and single signs between them", async () => {
     const tag = randomUUID().slice(0, 6);
-    for (const good of [`a${tag}`, `A.b-c_d${tag}`, `1${tag}`]) assert.equal(await creation({ username: good }), undefined);
+    for (const good of [`a${tag}`, `A.b-c_d${tag}`, `1${tag}`])
+      assert.equal(await creation({ username: good }), undefined);
     for (const [bad, texts] of [
       ["test!", [LETTERS, ENDS]],
       ["ümlaut", [LETTERS, ENDS]],
@@ -70,7 +71,17 @@ describe("what a user may be", () => {
     for (const good of ["a+b@example.com", "o'neil@sub.example.co.uk", "x@localhost", "ü@exämple.de"]) {
       assert.equal(await creation({ email: good.replace("@", `${randomUUID().slice(0, 6)}@`) }), undefined, good);
     }
-    for (const bad of ["x", "@example.com", "a@", "a b@example.com", "a@b@c", "a@-x.com", "a@x..com", "<a@b.c>", `${"a".repeat(65)}@x.de`]) {
+    for (const bad of [
+      "x",
+      "@example.com",
+      "a@",
+      "a b@example.com",
+      "a@b@c",
+      "a@-x.com",
+      "a@x..com",
+      "<a@b.c>",
+      `${"a".repeat(65)}@x.de`,
+    ]) {
       assert.deepEqual(await creation({ email: bad }), { email: ["is invalid"] }, bad);
     }
   });
@@ -85,9 +96,12 @@ describe("what a user may be", () => {
     ] as const) {
       assert.deepEqual(await problems({ password }), { password: texts }, password);
     }
-    assert.deepEqual(await creation({ force_random_password: false, password: "Sailor-is-my-name-9", name: "Some Sailor" }), {
-      password: [WEAK],
-    });
+    assert.deepEqual(
+      await creation({ force_random_password: false, password: "Sailor-is-my-name-9", name: "Some Sailor" }),
+      {
+        password: [WEAK],
+      },
+    );
   });
 
   test("texts: bio 255, the others 500", async () => {
@@ -119,7 +133,9 @@ describe("what a user may be", () => {
   test("projects_limit: 0 to 2147483647", async () => {
     assert.equal(await problems({ projects_limit: 0 }), undefined);
     assert.equal(await problems({ projects_limit: 2_147_483_647 }), undefined);
-    assert.deepEqual(await problems({ projects_limit: -1 }), { projects_limit: ["must be greater than or equal to 0"] });
+    assert.deepEqual(await problems({ projects_limit: -1 }), {
+      projects_limit: ["must be greater than or equal to 0"],
+    });
     assert.equal(await problems({ projects_limit: 2_147_483_648 }), "projects_limit does not have a valid value");
   });
 
@@ -139,7 +155,9 @@ describe("what a user may be", () => {
       assert.deepEqual(await problems({ website_url: bad }), { website_url: ["is not a valid URL"] }, bad);
     }
     assert.equal(await problems({ discord: "123456789012345678" }), undefined);
-    assert.deepEqual(await problems({ discord: "somebody#1234" }), { discord: ["must contain only a discord user ID."] });
+    assert.deepEqual(await problems({ discord: "somebody#1234" }), {
+      discord: ["must contain only a discord user ID."],
+    });
   });
 
   test("several problems are told together, by field", async () => {

@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { crc32 } from "node:zlib";
+import { newPassword, newToken } from "./secrets.ts";
+
+describe("secrets", () => {
+  test("a token is our prefix, 160 random bits and their checksum", () => {
+    for (let n = 0; n < 200; n++) {
+      const [, body = "", random = "", checksum = ""] = /^(flpat-([\w-]{27}))([0-9a-z]{7})$/.exec(newToken()) ?? [];
+      assert.equal(Buffer.from(random, "base64url").length, 20);
+      assert.equal(Number.parseInt(checksum, 36), crc32(body));
+    }
+  });
+
+  test("none comes twice", () => {
+    assert.equal(new Set(Array.from({ length: 2000 }, newToken)).size, 2000);
+    assert.equal(new Set(Array.from({ length: 2000 }, newPassword)).size, 2000);
+  });
+
+  test("a made-up password is long", () => {
+    assert.ok(newPassword().length >= 64);
+  });
+});
