@@ -109,6 +109,7 @@ export interface Endpoint {
   readonly deprecated?: true;
   /** Other names that a client gives a parameter of a multipart body. */
   readonly camelCase?: true;
+  prepare?(context: never): unknown;
   handle(context: never): unknown;
 }
 
@@ -125,6 +126,7 @@ export function endpoint<
   const Returns extends TSchema | Plain = never,
   const Own extends "own" = never,
   const B extends BodyKind = "params",
+  Prepared extends object = object,
 >(
   spec: {
     readonly method: M;
@@ -143,8 +145,10 @@ export function endpoint<
     readonly plan?: Plan;
     readonly deprecated?: true;
     readonly camelCase?: true;
+    /** Slow work that must not hold a connection: it is done before the transaction, and its result handed on. */
+    prepare?(context: Common & Granted & { readonly params: Static<Params> }): Promise<Prepared>;
     handle(
-      context: Common & Data<M, Own> & Granted & Body<B> & Paging<Returns> & { readonly params: Static<Params> },
+      context: Common & Data<M, Own> & Granted & Body<B> & Paging<Returns> & Prepared & { readonly params: Static<Params> },
     ): Promise<Answer<Returns>> | Answer<Returns>;
   } & (M extends "GET" ? object : { readonly audit: string }),
 ) {

@@ -108,6 +108,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   const isOffered = offered(endpoint, config);
   const isPaidFor = paidFor(endpoint, config);
   const handle = endpoint.handle as (context: object) => unknown;
+  const prepare = endpoint.prepare as ((context: object) => Promise<object>) | undefined;
 
   async function live(exchange: Exchange) {
     const { request } = exchange;
@@ -141,6 +142,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
       context["body"] = bytes;
       context["json"] = () => parseJson(bytes, body.json);
     }
+    if (prepare) Object.assign(context, await prepare(context));
     return gate(await run(context, exchange));
   }
 

@@ -6,5 +6,3 @@ export function newToken(): string {
   const body = `flpat-${randomBytes(20).toString("base64url")}`;
   return body + crc32(body).toString(36).padStart(7, "0");
 }
-
-export const newPassword = (): string => randomBytes(48).toString("base64url");

@@ -3,9 +3,8 @@ import type { Static } from "typebox";
 import type { Tx } from "#db/database.ts";
 import type { InstanceSettings } from "#db/settings.ts";
 import type { Database } from "#db/types.ts";
+import type { Blobs } from "#lib/blobs.ts";
 import { conflict, missing } from "#lib/refusal.ts";
-import { newPassword } from "#lib/secrets.ts";
-import type { Services } from "#services.ts";
 import { checkAvatar, keepAvatar } from "./avatar.ts";
 import { emailChange } from "./emails.ts";
 import type { NewUser, UserChanges } from "./params.ts";
@@ -28,19 +27,25 @@ import {
 type New = Static<typeof NewUser>;
 type Changes = Static<typeof UserChanges>;
 type Columns = Updateable<Database["users"]>;
-type Writer = Pick<Services, "passwords" | "blobs">;
+
+/** What a write needs beside what was asked for. */
+export interface Writing {
+  readonly settings: InstanceSettings;
+  readonly blobs: Blobs;
+  /** The digest of the password that was chosen, where one was. */
+  readonly passwordDigest: string | undefined;
+  readonly actorId: number | null;
+}
+
+/** The password that the caller chose; a random one is as good as none, since nobody knows it. */
+export const chosenPassword = (given: Pick<New, "password" | "reset_password" | "force_random_password">) =>
+  given.reset_password || given.force_random_password ? undefined : given.password;
 
 /** What somebody from outside may not do. */
 const EXTERNAL = { can_create_group: false, projects_limit: 0 };
 
 /** Makes a user with their personal namespace and gives the new id. */
-export async function createUser(
-  tx: Tx,
-  given: New,
-  settings: InstanceSettings,
-  writer: Writer,
-  creatorId: number | null,
-): Promise<number> {
+export async function createUser(tx: Tx, given: New, { settings, blobs, passwordDigest, actorId }: Writing): Promise<number> {
   const username = given.username.trim();
   const name = cleanName(given.name);
   const email = given.email.trim().toLowerCase();
@@ -51,7 +56,7 @@ export async function createUser(
   checkName(problems, name);
   checkEmail(problems, "email", email);
   await refusePendingAddress(tx, problems, email);
-  const chosen = given.reset_password || given.force_random_password ? undefined : given.password;
+  const chosen = chosenPassword(given);
   if (chosen !== undefined) checkPassword(problems, chosen, settings.password_minimum_length, { username, name, email });
   const confirmed = given.skip_confirmation === true || settings.email_confirmation === "off";
   const columns = await profileColumns(given, settings, problems, confirmed ? [email] : []);
@@ -71,14 +76,14 @@ export async function createUser(
       theme_id: settings.default_theme_id,
       ...columns,
       ...(columns.external && EXTERNAL),
-      ...(await avatarColumns(given, writer)),
+      ...(await avatarColumns(given, blobs)),
       username,
       name,
       email,
-      password_digest: await writer.passwords.hash(chosen ?? newPassword()),
+      password_digest: passwordDigest ?? null,
       confirmed_at: confirmed ? sql<string>`now()` : null,
       namespace_id: namespaceId,
-      created_by_id: creatorId,
+      created_by_id: actorId,
     })
     .returning("id")
     .executeTakeFirstOrThrow();
@@ -90,9 +95,7 @@ export async function createUser(
 export async function updateUser(
   tx: Tx,
   given: Changes,
-  settings: InstanceSettings,
-  writer: Writer,
-  actorId: number,
+  { settings, blobs, passwordDigest, actorId }: Writing,
 ): Promise<string[]> {
   const user = await tx.selectFrom("users").selectAll().where("id", "=", given.id).forUpdate().executeTakeFirst();
   if (!user) throw missing("User");
@@ -118,11 +121,11 @@ export async function updateUser(
   const changes: UpdateObject<Database, "users"> = {
     ...columns,
     ...moved,
-    ...(await avatarColumns(given, writer)),
+    ...(await avatarColumns(given, blobs)),
     ...(username !== user.username && { username }),
     ...(name !== user.name && { name }),
-    ...(given.password !== undefined && {
-      password_digest: await writer.passwords.hash(given.password),
+    ...(passwordDigest !== undefined && {
+      password_digest: passwordDigest,
       // A password that somebody else chose is for one use.
       password_expired: user.id !== actorId,
     }),
@@ -212,7 +215,7 @@ async function profileColumns(
   return columns;
 }
 
-async function avatarColumns({ avatar }: Pick<New, "avatar">, { blobs }: Writer): Promise<Columns> {
+async function avatarColumns({ avatar }: Pick<New, "avatar">, blobs: Blobs): Promise<Columns> {
   if (avatar === undefined) return {};
   return avatar === null ? { avatar_blob: null, avatar_file: null } : keepAvatar(blobs, avatar);
 }

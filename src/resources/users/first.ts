@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { tokenDigest } from "#access/authenticate.ts";
 import { SCOPES } from "#access/scopes.ts";
 import type { Tx } from "#db/database.ts";
-import { newPassword, newToken } from "#lib/secrets.ts";
+import { newToken } from "#lib/secrets.ts";
 import type { Services } from "#services.ts";
 import { createUser } from "./actions.ts";
 import { checkPassword, type Problems } from "./validate.ts";
@@ -16,17 +16,19 @@ const ROOT = { username: "root", name: "Administrator", email: "root@localhost" 
 
 /** Makes `root`, id 1, with a token of all scopes, on an empty database; otherwise does nothing. */
 export async function createFirstAdministrator(tx: Tx, services: Services): Promise<FirstAdministrator | undefined> {
+  if (await hasUsers(tx)) return undefined;
   // Two processes that start at once must not both find it empty.
   await sql`lock table users in share row exclusive mode`.execute(tx);
-  if (await tx.selectFrom("users").select("id").limit(1).executeTakeFirst()) return undefined;
+  if (await hasUsers(tx)) return undefined;
   const { rootToken, rootPassword } = services.config;
   if (rootToken !== undefined) refuseWeakToken(rootToken);
   if (rootPassword !== undefined) refuseWeakPassword(rootPassword);
 
   const settings = await tx.selectFrom("settings").selectAll().executeTakeFirstOrThrow();
   await sql`select setval(pg_get_serial_sequence('users', 'id'), 1, false)`.execute(tx);
-  const password = rootPassword ?? newPassword();
-  const id = await createUser(tx, { ...ROOT, password, admin: true, skip_confirmation: true }, settings, services, null);
+  const passwordDigest = rootPassword === undefined ? undefined : await services.passwords.hash(rootPassword);
+  const root = { ...ROOT, force_random_password: true, admin: true, skip_confirmation: true };
+  const id = await createUser(tx, root, { settings, blobs: services.blobs, passwordDigest, actorId: null });
   const value = rootToken ?? newToken();
   await tx
     .insertInto("personal_access_tokens")
@@ -40,6 +42,8 @@ export async function createFirstAdministrator(tx: Tx, services: Services): Prom
     .execute();
   return { token: rootToken === undefined ? value : undefined };
 }
+
+const hasUsers = async (tx: Tx) => (await tx.selectFrom("users").select("id").limit(1).executeTakeFirst()) !== undefined;
 
 function refuseWeakToken(token: string) {
   if (token.length < 27 || new Set(token).size < 12 || /\s/.test(token)) {

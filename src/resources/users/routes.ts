@@ -7,7 +7,7 @@ import { pageOf } from "#http/paging.ts";
 import { forbidden, missing } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 import { ownAccount } from "./access.ts";
-import { createUser, updateUser } from "./actions.ts";
+import { chosenPassword, createUser, updateUser } from "./actions.ts";
 import { avatarType, defaultAvatar } from "./avatar.ts";
 import { AdminUser, CurrentUser, UserProfile, UserSummary } from "./entity.ts";
 import { adminViews } from "./full.ts";
@@ -93,8 +93,10 @@ export const users = {
     returns: AdminUser,
     audit: "user_created",
     camelCase: true,
-    async handle({ tx, actor, params, services, site, audit }) {
-      const id = await createUser(tx, params, await services.settings.current(), services, actor.user.id);
+    prepare: ({ params, services }) => hashed(services, chosenPassword(params)),
+    async handle({ tx, actor, params, services, site, audit, passwordDigest }) {
+      const settings = await services.settings.current();
+      const id = await createUser(tx, params, { settings, blobs: services.blobs, passwordDigest, actorId: actor.user.id });
       audit({ type: "User", id, name: params.username, details: { admin: params.admin === true } });
       return adminView(tx, id, { services, site, customAttributes: false });
     },
@@ -109,8 +111,11 @@ export const users = {
     returns: AdminUser,
     audit: "user_updated",
     camelCase: true,
-    async handle({ tx, actor, params, services, site, audit }) {
-      const changed = await updateUser(tx, params, await services.settings.current(), services, actor.user.id);
+    prepare: ({ params, services }) => hashed(services, params.password),
+    async handle({ tx, actor, params, services, site, audit, passwordDigest }) {
+      const settings = await services.settings.current();
+      const writing = { settings, blobs: services.blobs, passwordDigest, actorId: actor.user.id };
+      const changed = await updateUser(tx, params, writing);
       const view = await adminView(tx, params.id, { services, site, customAttributes: false });
       audit({ type: "User", id: params.id, name: view.username, details: { changed } });
       return view;
@@ -143,6 +148,10 @@ export const users = {
     },
   }),
 };
+
+const hashed = async ({ passwords }: Services, password: string | undefined) => ({
+  passwordDigest: password === undefined ? undefined : await passwords.hash(password),
+});
 
 /** On the hosted offering administrators see users as everybody does. */
 function viewerOf(actor: Actor | null, { config }: Services): Viewer {
