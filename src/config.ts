@@ -109,20 +109,37 @@ const settings = {
   ),
   plan: oneOf("FAIRLEAD_PLAN", ["free", "premium", "ultimate"], "ultimate", "Serve only what this plan has"),
   rootToken: optional("FAIRLEAD_ROOT_TOKEN", "First administrator's token; acts only on an empty database", true),
-  rootPassword: optional("FAIRLEAD_ROOT_PASSWORD", "First administrator's password; acts only on an empty database", true),
+  rootPassword: optional(
+    "FAIRLEAD_ROOT_PASSWORD",
+    "First administrator's password; acts only on an empty database",
+    true,
+  ),
   rateLimits: onOff("FAIRLEAD_RATE_LIMITS", "on", "Limit how often one caller may ask"),
   rateLimitUser: whole("FAIRLEAD_RATE_LIMIT_USER", 2000, "Requests a minute for a signed-in user", [1, 2 ** 31 - 1]),
-  rateLimitAddress: whole("FAIRLEAD_RATE_LIMIT_ADDRESS", 500, "Requests a minute for an address that is not signed in", [
-    1,
-    2 ** 31 - 1,
-  ]),
-  metricsAllow: list("FAIRLEAD_METRICS_ALLOW", [], "Addresses that may read metrics and detailed readiness, beside loopback"),
+  rateLimitAddress: whole(
+    "FAIRLEAD_RATE_LIMIT_ADDRESS",
+    500,
+    "Requests a minute for an address that is not signed in",
+    [1, 2 ** 31 - 1],
+  ),
+  metricsAllow: list(
+    "FAIRLEAD_METRICS_ALLOW",
+    [],
+    "Addresses that may read metrics and detailed readiness, beside loopback",
+  ),
   poolSize: whole("FAIRLEAD_POOL_SIZE", 8, "Connections a process holds for lists and writes", [1, 100]),
-  statementTimeout: whole("FAIRLEAD_STATEMENT_TIMEOUT", 5000, "Milliseconds after which a statement is given up", [
-    100,
-    600_000,
-  ]),
-  logLevel: oneOf("FAIRLEAD_LOG_LEVEL", ["debug", "info", "warn", "error", "silent"], "info", "Least level that is logged"),
+  statementTimeout: whole(
+    "FAIRLEAD_STATEMENT_TIMEOUT",
+    5000,
+    "Milliseconds after which a statement is given up",
+    [100, 600_000],
+  ),
+  logLevel: oneOf(
+    "FAIRLEAD_LOG_LEVEL",
+    ["debug", "info", "warn", "error", "silent"],
+    "info",
+    "Least level that is logged",
+  ),
   fips: onOff("FAIRLEAD_FIPS", "off", "Leave out what a FIPS installation may not show"),
 };
 
@@ -144,7 +161,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   }
   const known = new Set(Object.values(settings).map((setting) => setting.env));
   for (const name of Object.keys(env)) {
-    if (name.startsWith("FAIRLEAD_") && !known.has(name)) problems.push(`${name} is not a setting (see 'fairlead config')`);
+    if (name.startsWith("FAIRLEAD_") && !known.has(name))
+      problems.push(`${name} is not a setting (see 'fairlead config')`);
   }
   if (problems.length > 0) throw new Error(`Configuration: ${problems.join("; ")}`);
   return Object.freeze(config) as Config;

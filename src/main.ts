@@ -42,7 +42,9 @@ const [name = "help", ...args] = process.argv.slice(2);
 const command = commands[name];
 if (command) {
   try {
-    await (await command.load())(args);
+    await (
+      await command.load()
+    )(args);
   } catch (error) {
     fail(error);
   }

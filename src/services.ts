@@ -27,7 +27,12 @@ export interface Services {
 }
 
 export function openServices(config: Config, databaseUrl: string, log: Logger): Services & { close(): Promise<void> } {
-  const db = openDatabase({ url: databaseUrl, log, poolSize: config.poolSize, statementTimeout: config.statementTimeout });
+  const db = openDatabase({
+    url: databaseUrl,
+    log,
+    poolSize: config.poolSize,
+    statementTimeout: config.statementTimeout,
+  });
   const tokenUse = recordTokenUse(db, log);
   return {
     config,
@@ -50,4 +55,7 @@ export function openServices(config: Config, databaseUrl: string, log: Logger): 
 
 /** The log: one JSON line an event, gathered into few writes. */
 export const openLog = (config: Config): Logger =>
-  pino({ level: config.logLevel, base: null }, pino.destination({ sync: false, minLength: 16_000, periodicFlush: 250 }));
+  pino(
+    { level: config.logLevel, base: null },
+    pino.destination({ sync: false, minLength: 16_000, periodicFlush: 250 }),
+  );

@@ -21,7 +21,12 @@ describe("authenticate", () => {
     reads = true,
   ) => {
     const tokens = token === undefined ? [] : [token].flat();
-    return authenticate(app.services.db, { tokens, sudo, origin: { address: "127.0.0.1", requestId: "test" } }, access, reads);
+    return authenticate(
+      app.services.db,
+      { tokens, sudo, origin: { address: "127.0.0.1", requestId: "test" } },
+      access,
+      reads,
+    );
   };
 
   const refused = (work: Promise<unknown>, kind: Kind, message: string | RegExp) =>

@@ -16,7 +16,12 @@ const bad = (text: string): Finding => ({ good: false, text });
 /** Looks at everything that an installation needs and says what to do about what it lacks. */
 export async function doctor() {
   const config = readConfig();
-  const findings = [good(`Node.js ${process.versions.node}`), await dataDirectory(config), await sealingKey(config), ...(await database(config))];
+  const findings = [
+    good(`Node.js ${process.versions.node}`),
+    await dataDirectory(config),
+    await sealingKey(config),
+    ...(await database(config)),
+  ];
   for (const { good: fine, text } of findings) print(`${fine ? "ok  " : "BAD "} ${text}`);
   const problems = findings.filter((finding) => !finding.good).length;
   print(problems === 0 ? "Nothing is wrong." : `${problems} to mend.`);
@@ -49,14 +54,24 @@ async function database(config: Config): Promise<Finding[]> {
     running = await reachDatabase(config);
     const found = await inspectDatabase(running.url);
     return [
-      good(`PostgreSQL ${found.version}${running.trial ? ", the trial engine of the data directory: set FAIRLEAD_DATABASE_URL for one that you keep" : ""}`),
+      good(
+        `PostgreSQL ${found.version}${running.trial ? ", the trial engine of the data directory: set FAIRLEAD_DATABASE_URL for one that you keep" : ""}`,
+      ),
       found.version >= "15" ? good("PostgreSQL is new enough") : bad("PostgreSQL 15 or newer is needed"),
-      found.pending.length === 0 ? good("Every migration is applied") : bad(`Not applied: ${found.pending.join(", ")}; run: fairlead migrate`),
+      found.pending.length === 0
+        ? good("Every migration is applied")
+        : bad(`Not applied: ${found.pending.join(", ")}; run: fairlead migrate`),
       ...found.shortOfPartitions.map((table) => bad(`${table} has too few partitions ahead; run: fairlead migrate`)),
-      found.administrators > 0 ? good("There is an administrator") : bad("There is no administrator; run: fairlead setup"),
+      found.administrators > 0
+        ? good("There is an administrator")
+        : bad("There is no administrator; run: fairlead setup"),
     ];
   } catch (error) {
-    return [bad(`The database cannot be reached (${error instanceof Error ? error.message : String(error)}); check FAIRLEAD_DATABASE_URL`)];
+    return [
+      bad(
+        `The database cannot be reached (${error instanceof Error ? error.message : String(error)}); check FAIRLEAD_DATABASE_URL`,
+      ),
+    ];
   } finally {
     await running?.stop();
   }

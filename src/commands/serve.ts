@@ -31,7 +31,8 @@ export async function serve() {
 /** One web process of several; the database is there and up to date. */
 export async function web() {
   const config = readConfig();
-  if (config.databaseUrl === undefined) throw new Error("a web process needs FAIRLEAD_DATABASE_URL; 'fairlead serve' does not");
+  if (config.databaseUrl === undefined)
+    throw new Error("a web process needs FAIRLEAD_DATABASE_URL; 'fairlead serve' does not");
   await listen(config, { url: config.databaseUrl, trial: false, stop: async () => {} }, openLog(config), false);
 }
 

@@ -15,7 +15,8 @@ export async function setup() {
       const made = await makeFirstAdministrator(services);
       const address = config.externalUrl ?? `http://${config.host}:${config.port}`;
       if (made) announce(made, address, config.databaseUrl === undefined);
-      else print("There are users already, so nothing was made. 'fairlead token create --user root' makes another token.");
+      else
+        print("There are users already, so nothing was made. 'fairlead token create --user root' makes another token.");
     } finally {
       await services.close();
     }
@@ -35,5 +36,6 @@ export function announce({ token }: FirstAdministrator, address: string, trial: 
     print(`  curl --header "PRIVATE-TOKEN: ${token}" ${address}/api/v4/user`);
   }
   print(`The reference of the API is at ${address}/-/api`);
-  if (trial) print("The database is a trial engine in the data directory; set FAIRLEAD_DATABASE_URL for one that you keep.");
+  if (trial)
+    print("The database is a trial engine in the data directory; set FAIRLEAD_DATABASE_URL for one that you keep.");
 }

@@ -21,7 +21,12 @@ export async function seedUsers(url: string, count: number, tell: (state: string
     // The indexes are built again at the end, which is several times faster than keeping them.
     const indexes = await dropSlowIndexes(client, count);
     for (let done = 0; done < count; done += CHUNK) {
-      await client.query(INSERT, [done + 1, Math.min(done + CHUNK, count), FIRST_NAMES.split(","), LAST_NAMES.split(",")]);
+      await client.query(INSERT, [
+        done + 1,
+        Math.min(done + CHUNK, count),
+        FIRST_NAMES.split(","),
+        LAST_NAMES.split(","),
+      ]);
       tell(`${Math.floor(((done + CHUNK) / count) * 100)} %`);
     }
     for (const [at, definition] of indexes.entries()) {

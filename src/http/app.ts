@@ -116,7 +116,13 @@ function answerOtherMethods(app: FastifyInstance, kernel: Kernel, url: string, s
 const openUnknown = (kernel: Kernel, request: FastifyRequest, reply: FastifyReply): Exchange =>
   open(kernel, request, reply, "none", kernel.services.metrics.meterOf("none"));
 
-function refuse(kernel: Kernel, request: FastifyRequest, reply: FastifyReply, refusal: unknown, headers: string[] = []) {
+function refuse(
+  kernel: Kernel,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  refusal: unknown,
+  headers: string[] = [],
+) {
   const exchange = openUnknown(kernel, request, reply);
   exchange.headers.push(...headers);
   const answer = (error: unknown) => sendError(exchange, countRefused(kernel, exchange, "api", error));
@@ -134,7 +140,8 @@ const badAddress = (error: Error & { code?: string }) =>
 /** What the engine itself refuses before an endpoint is reached, such as a content type that cannot be read. */
 function frameworkRefusal(error: unknown): unknown {
   const { statusCode = 500, message } = error as { statusCode?: number; message: string };
-  if (statusCode === 415) return new Refusal("unsupported", message, { error: "The provided content-type is not supported." });
+  if (statusCode === 415)
+    return new Refusal("unsupported", message, { error: "The provided content-type is not supported." });
   return statusCode < 500 ? badParameter("The request cannot be read") : error;
 }
 
@@ -165,4 +172,3 @@ function brokenStatus({ code, rawPacket }: ConnectionError): [number, string] {
   const firstLine = (rawPacket as unknown as Buffer | undefined)?.toString("latin1").split("\r\n", 1)[0] ?? "";
   return firstLine.length > 8192 ? [414, "Request-URI Too Large"] : [431, "Request Header Fields Too Large"];
 }
-

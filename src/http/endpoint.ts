@@ -148,7 +148,12 @@ export function endpoint<
     /** Slow work that must not hold a connection: it is done before the transaction, and its result handed on. */
     prepare?(context: Common & Granted & { readonly params: Static<Params> }): Promise<Prepared>;
     handle(
-      context: Common & Data<M, Own> & Granted & Body<B> & Paging<Returns> & Prepared & { readonly params: Static<Params> },
+      context: Common &
+        Data<M, Own> &
+        Granted &
+        Body<B> &
+        Paging<Returns> &
+        Prepared & { readonly params: Static<Params> },
     ): Promise<Answer<Returns>> | Answer<Returns>;
   } & (M extends "GET" ? object : { readonly audit: string }),
 ) {

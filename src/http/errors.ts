@@ -39,7 +39,8 @@ export function errorAnswer(thrown: unknown): ErrorAnswer {
 }
 
 function shapeOf(message: string, { fields, error, token }: Details) {
-  if (token) return { error: token.error, error_description: token.description, ...(token.scope && { scope: token.scope }) };
+  if (token)
+    return { error: token.error, error_description: token.description, ...(token.scope && { scope: token.scope }) };
   if (error !== undefined) return { error };
   return { message: fields ?? message };
 }
@@ -53,4 +54,5 @@ function headersOf({ retryAfter, token }: Details): [string, string][] {
 
 export const noSuchRoute = () => new Refusal("missing", "404 Not Found", { error: "404 Not Found" });
 export const wrongMethod = () => new Refusal("not allowed", "405 Not Allowed", { error: "405 Not Allowed" });
-export const targetTooLong = () => new Refusal("too long", "414 Request-URI Too Large", { error: "414 Request-URI Too Large" });
+export const targetTooLong = () =>
+  new Refusal("too long", "414 Request-URI Too Large", { error: "414 Request-URI Too Large" });

@@ -118,7 +118,9 @@ function textOf(body: string): string {
     error_description?: string;
   };
   if (typeof message !== "object") return message ?? error_description ?? error ?? "";
-  return Object.entries(message).map(([field, texts]) => `${field} ${texts.join(", ")}`).join(", ");
+  return Object.entries(message)
+    .map(([field, texts]) => `${field} ${texts.join(", ")}`)
+    .join(", ");
 }
 
 function writeHead(exchange: Exchange, status: number, contentType: string | undefined) {
@@ -141,7 +143,12 @@ function writeHead(exchange: Exchange, status: number, contentType: string | und
   reply.raw.writeHead(status, all);
 }
 
-function finish(exchange: Exchange, status: number, contentType: string | undefined, body: string | Buffer | undefined) {
+function finish(
+  exchange: Exchange,
+  status: number,
+  contentType: string | undefined,
+  body: string | Buffer | undefined,
+) {
   const raw: ServerResponse = exchange.reply.raw;
   const size = body === undefined ? 0 : Buffer.byteLength(body);
   if (body !== undefined) exchange.headers.push("content-length", String(size));

@@ -25,7 +25,10 @@ export function withinPlan(params: TObject, config: Config): TObject {
 }
 
 /** The same object schema with other properties; its rules about several of them stay. */
-export function withProperties({ type: _, properties: __, required: ___, ...rules }: TObject, properties: TProperties): TObject {
+export function withProperties(
+  { type: _, properties: __, required: ___, ...rules }: TObject,
+  properties: TProperties,
+): TObject {
   return Type.Object(properties, rules);
 }
 
@@ -43,12 +46,17 @@ export function fieldGate(returns: TSchema | undefined, config: Config): (answer
 }
 
 function shutFields(schema: TSchema | undefined, config: Config): string[] {
-  const { properties = {}, items, anyOf = [] } = (schema ?? {}) as {
+  const {
+    properties = {},
+    items,
+    anyOf = [],
+  } = (schema ?? {}) as {
     properties?: Record<string, TSchema>;
     items?: TSchema;
     anyOf?: TSchema[];
   };
-  const own = Object.entries(properties).filter(([, field]) => !open(field, config)).map(([name]) => name);
+  const own = Object.entries(properties)
+    .filter(([, field]) => !open(field, config))
+    .map(([name]) => name);
   return [...own, ...(items ? shutFields(items, config) : []), ...anyOf.flatMap((part) => shutFields(part, config))];
 }
-

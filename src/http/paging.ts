@@ -143,9 +143,7 @@ export function pageFor<R>(options: PagingOptions, paging: Paging, db: Db, place
 const ordered =
   (column: string, id: string, sort: "asc" | "desc") =>
   <O>(query: AnyQuery<O>): AnyQuery<O> =>
-    column === id
-      ? query.orderBy(sql.ref(id), sort)
-      : query.orderBy(sql.ref(column), sort).orderBy(sql.ref(id), sort);
+    column === id ? query.orderBy(sql.ref(id), sort) : query.orderBy(sql.ref(column), sort).orderBy(sql.ref(id), sort);
 
 type Order = <Row>(query: AnyQuery<Row>) => AnyQuery<Row>;
 type Read<O> = (query: AnyQuery<O>, order: Order, limit: number, offset: number) => Promise<O[]>;
@@ -206,7 +204,8 @@ async function offsetRows<O>(
   const found = known !== undefined && skipped >= known ? [] : await read(query, order, perPage, skipped);
   const rows = found.slice(0, perPage);
   const more = found.length > perPage;
-  const total = more || (rows.length === 0 && page > 1) ? (known ?? (await countUpTo(query, db))) : skipped + rows.length;
+  const total =
+    more || (rows.length === 0 && page > 1) ? (known ?? (await countUpTo(query, db))) : skipped + rows.length;
   tellPlace(places, { page, perPage, more, total });
   return rows;
 }

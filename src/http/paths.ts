@@ -13,7 +13,10 @@ export function namespaceAddress(path: string): NamespaceAddress | undefined {
   const found = /^\/\*\w+(.*)$/.exec(path);
   if (!found) return undefined;
   const rest = (found[1] ?? "").replaceAll(/[.$^+()[\]{}|?\\]/g, String.raw`\$&`).replaceAll(/:\w+/g, "[^/]+");
-  return { route: routeOf(path), matches: new RegExp(`^/([^/].*?)${rest.startsWith("/") ? "/" : ""}(${rest.replace(/^\//, "")})$`) };
+  return {
+    route: routeOf(path),
+    matches: new RegExp(`^/([^/].*?)${rest.startsWith("/") ? "/" : ""}(${rest.replace(/^\//, "")})$`),
+  };
 }
 
 /** Collapses double slashes, drops a trailing slash and a `.json` ending, and encodes a leading namespace. */

@@ -44,12 +44,18 @@ const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
 /** Makes links start with the caller's own scheme and host where that host is ours to name, else with the configured one. */
 export function siteNamer(config: Config): (request: FastifyRequest) => string {
   const external = config.externalUrl === undefined ? undefined : new URL(config.externalUrl);
-  const allowed = new Set([...config.allowedHosts.map((host) => host.toLowerCase()), ...(external ? [external.host] : [])]);
+  const allowed = new Set([
+    ...config.allowedHosts.map((host) => host.toLowerCase()),
+    ...(external ? [external.host] : []),
+  ]);
   const fallback = external?.origin ?? `http://${config.host}:${config.port}`;
   return (request) => {
     const host = request.host.toLowerCase();
     const known =
-      LOOPBACK.test(host) || allowed.has(host) || allowed.has(host.replace(/:\d+$/, "")) || (allowed.has("*") && /^[\w.:[\]-]+$/.test(host));
+      LOOPBACK.test(host) ||
+      allowed.has(host) ||
+      allowed.has(host.replace(/:\d+$/, "")) ||
+      (allowed.has("*") && /^[\w.:[\]-]+$/.test(host));
     const site = `${request.protocol}://${host}`;
     // A port past 65535 or 127.999.0.1 looks like a host but is none.
     return known && URL.canParse(site) ? site : fallback;

@@ -49,5 +49,4 @@ export const missing = (thing?: string) => new Refusal("missing", thing ? `404 $
 export const conflict = (message = "409 Conflict") => new Refusal("conflict", message);
 export const unprocessable = (message = "422 Unprocessable Entity") => new Refusal("unprocessable", message);
 export const tooLarge = () => new Refusal("too large", "413 Request Entity Too Large");
-export const unavailable = (retryAfter = 1) =>
-  new Refusal("unavailable", "503 Service Unavailable", { retryAfter });
+export const unavailable = (retryAfter = 1) => new Refusal("unavailable", "503 Service Unavailable", { retryAfter });

@@ -53,12 +53,22 @@ function kitchen({ name, endpoint }: Operation, world: World) {
   const inPath = pathNames(endpoint.path);
   const properties = Object.entries(params.properties);
   const encodings = ["GET", "DELETE"].includes(endpoint.method) ? WITHOUT_BODY : WITH_BODY;
-  const orders = params.properties["cursor"] ? (params.properties["order_by"] as TSchema & { enum: string[] }).enum : undefined;
-  const needed = new Set([...inPath, ...properties.filter(([, schema]) => !Type.IsOptional(schema)).map(([key]) => key)]);
+  const orders = params.properties["cursor"]
+    ? (params.properties["order_by"] as TSchema & { enum: string[] }).enum
+    : undefined;
+  const needed = new Set([
+    ...inPath,
+    ...properties.filter(([, schema]) => !Type.IsOptional(schema)).map(([key]) => key),
+  ]);
   for (const [first] of atLeastOneOf) if (first !== undefined) needed.add(first);
 
   const values = fc.record(
-    Object.fromEntries(properties.map(([key, schema]) => [key, needed.has(key) ? validValue(key, schema) : seldom(validValue(key, schema))])),
+    Object.fromEntries(
+      properties.map(([key, schema]) => [
+        key,
+        needed.has(key) ? validValue(key, schema) : seldom(validValue(key, schema)),
+      ]),
+    ),
   );
   const position: Arbitrary<Position | undefined> = orders
     ? fc.option(
@@ -71,7 +81,11 @@ function kitchen({ name, endpoint }: Operation, world: World) {
         { nil: undefined, freq: 3 },
       )
     : fc.constant(undefined);
-  const ingredients = (changes: Arbitrary<readonly Change[]>, callers: readonly Caller[], places: readonly Ingredients["shown"][]) =>
+  const ingredients = (
+    changes: Arbitrary<readonly Change[]>,
+    callers: readonly Caller[],
+    places: readonly Ingredients["shown"][],
+  ) =>
     fc.record<Ingredients>({
       values,
       caller: fc.constantFrom(...callers),
@@ -84,8 +98,11 @@ function kitchen({ name, endpoint }: Operation, world: World) {
   function build(kind: Kind, { values: given, caller, shown, encoding, position: at, changes }: Ingredients): Case {
     const complete = withoutHalfGroups(given, allOrNoneOf);
     const draft = newDraft(endpoint.method, addressOf(endpoint), new Map(Object.entries(complete)));
-    const fields: Field[] = Object.entries(complete).filter(([key, value]) => value !== undefined && !inPath.includes(key));
-    draft.encoding = fields.some(([, value]) => value instanceof Upload) && encoding !== "none" ? "multipart" : encoding;
+    const fields: Field[] = Object.entries(complete).filter(
+      ([key, value]) => value !== undefined && !inPath.includes(key),
+    );
+    draft.encoding =
+      fields.some(([, value]) => value instanceof Upload) && encoding !== "none" ? "multipart" : encoding;
     if (encoding === "none") draft.query = withoutFiles(fields);
     else draft.fields = fields;
     if (at) showPosition(draft, at);
@@ -102,10 +119,24 @@ function kitchen({ name, endpoint }: Operation, world: World) {
   return {
     weight,
     random: fc.oneof(
-      { arbitrary: ingredients(fc.constant([]), [...usual, ...usual, ...mixed], TOKEN_PLACES).map((given) => build("valid", given)), weight: 2 },
-      { arbitrary: ingredients(change.map((only) => [only]), mixed, TOKEN_PLACES).map((given) => build("almost valid", given)), weight: 5 },
       {
-        arbitrary: ingredients(fc.array(change, { minLength: 2, maxLength: 5 }), mixed, TOKEN_PLACES).map((given) => build("hostile", given)),
+        arbitrary: ingredients(fc.constant([]), [...usual, ...usual, ...mixed], TOKEN_PLACES).map((given) =>
+          build("valid", given),
+        ),
+        weight: 2,
+      },
+      {
+        arbitrary: ingredients(
+          change.map((only) => [only]),
+          mixed,
+          TOKEN_PLACES,
+        ).map((given) => build("almost valid", given)),
+        weight: 5,
+      },
+      {
+        arbitrary: ingredients(fc.array(change, { minLength: 2, maxLength: 5 }), mixed, TOKEN_PLACES).map((given) =>
+          build("hostile", given),
+        ),
         weight: 3,
       },
     ),
@@ -117,10 +148,13 @@ function kitchen({ name, endpoint }: Operation, world: World) {
         for (const breaker of Object.values(DATABASE_BREAKERS)) {
           turn++;
           const wanted = properties.filter(([other]) => needed.has(other) || group.includes(other));
-          const [base] = fc.sample(fc.record(Object.fromEntries(wanted.map(([other, its]) => [other, validValue(other, its)]))), {
-            seed: turn,
-            numRuns: 1,
-          });
+          const [base] = fc.sample(
+            fc.record(Object.fromEntries(wanted.map(([other, its]) => [other, validValue(other, its)]))),
+            {
+              seed: turn,
+              numRuns: 1,
+            },
+          );
           yield build("seed", {
             values: { ...base, ...unlike(base, turn) },
             ...{ caller: world.administrator, shown: "header", position: undefined },
@@ -137,7 +171,10 @@ const seldom = (value: Arbitrary<unknown>) =>
   fc.oneof({ arbitrary: fc.constant(undefined), weight: 7 }, { arbitrary: value, weight: 1 });
 
 /** Parameters that go together or not at all; half of them is a mistake, which is for the changes to make. */
-function withoutHalfGroups(given: Ingredients["values"], groups: readonly (readonly string[])[]): Record<string, unknown> {
+function withoutHalfGroups(
+  given: Ingredients["values"],
+  groups: readonly (readonly string[])[],
+): Record<string, unknown> {
   const complete = { ...given };
   for (const keys of groups) {
     if (keys.some((key) => given[key] === undefined)) for (const key of keys) delete complete[key];
@@ -156,14 +193,25 @@ const inside = (schema: TSchema, value: unknown): unknown =>
 
 function showPosition(draft: ReturnType<typeof newDraft>, { orderBy, sort, value, id }: Position) {
   const text = Buffer.from(JSON.stringify([orderBy, sort, value, id])).toString("base64url");
-  const names: Field[] = [["order_by", orderBy], ["sort", sort], ["pagination", "keyset"], ["cursor", text]];
+  const names: Field[] = [
+    ["order_by", orderBy],
+    ["sort", sort],
+    ["pagination", "keyset"],
+    ["cursor", text],
+  ];
   for (const [name, shown] of names) setField(draft, name, shown);
 }
 
-function showToken(draft: ReturnType<typeof newDraft>, token: string | undefined, shown: Ingredients["shown"], world: World) {
+function showToken(
+  draft: ReturnType<typeof newDraft>,
+  token: string | undefined,
+  shown: Ingredients["shown"],
+  world: World,
+) {
   if (token === undefined) return;
   const inBody = draft.encoding === "json" || draft.encoding === "form";
-  if (shown === "header" || shown === "all" || shown === "two" || (shown === "body" && !inBody)) draft.headers.push(["PRIVATE-TOKEN", token]);
+  if (shown === "header" || shown === "all" || shown === "two" || (shown === "body" && !inBody))
+    draft.headers.push(["PRIVATE-TOKEN", token]);
   if (shown === "bearer" || shown === "all") draft.headers.push(["Authorization", `Bearer ${token}`]);
   if (shown === "two") draft.headers.push(["Authorization", `Bearer ${world.user.token}`]);
   if (shown === "query" || shown === "all") draft.query.push(["private_token", token]);

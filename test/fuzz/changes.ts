@@ -10,11 +10,29 @@ import { hostileSegment, hostileValue } from "./values.ts";
 /** One thing that is done to a request. */
 export type Change = (draft: Draft) => void;
 
-const VERBS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "QUERY", "LINK", "M-SEARCH", "PURGE"];
+const VERBS = [
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
+  "TRACE",
+  "PROPFIND",
+  "QUERY",
+  "LINK",
+  "M-SEARCH",
+  "PURGE",
+];
 const ENCODINGS: readonly Encoding[] = ["none", "json", "form", "multipart"];
 
 const fieldChange = (names: readonly string[]): Arbitrary<Change> =>
-  fc.tuple(fc.constantFrom(...names), hostileValue).map(([name, value]): Change => (draft) => setField(draft, name, value));
+  fc.tuple(fc.constantFrom(...names), hostileValue).map(
+    ([name, value]): Change =>
+      (draft) =>
+        setField(draft, name, value),
+  );
 
 const dropped = (names: readonly string[]): Arbitrary<Change> =>
   fc.constantFrom(...names).map((name): Change => (draft) => {
@@ -36,15 +54,14 @@ const fileChange = (names: readonly string[]): Arbitrary<Change> =>
 
 const verb: Arbitrary<Change> = fc.constantFrom(...VERBS).map((method) => (draft) => void (draft.method = method));
 
-const segment: Arbitrary<Change> = fc.tuple(hostileSegment, fc.nat(20), fc.constantFrom("named", "named", "named", "any", "more")).map(
-  ([text, at, where]): Change =>
-    (draft) => {
-      const named = [...draft.places.values()];
-      if (where === "more") draft.segments.push(text);
-      else if (where === "named" && named.length > 0) draft.segments[named[at % named.length] ?? 0] = text;
-      else draft.segments[1 + (at % Math.max(draft.segments.length - 1, 1))] = text;
-    },
-);
+const segment: Arbitrary<Change> = fc
+  .tuple(hostileSegment, fc.nat(20), fc.constantFrom("named", "named", "named", "any", "more"))
+  .map(([text, at, where]): Change => (draft) => {
+    const named = [...draft.places.values()];
+    if (where === "more") draft.segments.push(text);
+    else if (where === "named" && named.length > 0) draft.segments[named[at % named.length] ?? 0] = text;
+    else draft.segments[1 + (at % Math.max(draft.segments.length - 1, 1))] = text;
+  });
 
 const address: Arbitrary<Change> = fc
   .constantFrom<(segments: string[]) => string[]>(
@@ -63,17 +80,28 @@ const address: Arbitrary<Change> = fc
     () => ["*"],
     (segments) => ["http:", "", "localhost", ...segments.slice(1)],
   )
-  .map((move): Change => (draft) => void (draft.segments = move(draft.segments)));
+  .map(
+    (move): Change =>
+      (draft) =>
+        void (draft.segments = move(draft.segments)),
+  );
 
 const bodyEdit: Arbitrary<Change> = fc
-  .tuple(fc.constantFrom("cut", "flip", "insert", "append", "mark", "nothing"), fc.nat(4000), fc.integer({ min: 0, max: 255 }))
+  .tuple(
+    fc.constantFrom("cut", "flip", "insert", "append", "mark", "nothing"),
+    fc.nat(4000),
+    fc.integer({ min: 0, max: 255 }),
+  )
   .map(
     ([how, place, byte]): Change =>
       (draft) =>
         void draft.edits.push((body) => {
           const at = place % (body.length + 1);
           if (how === "cut") return body.subarray(0, at);
-          if (how === "flip") return body.length === 0 ? body : Buffer.concat([body.subarray(0, at), Buffer.of(byte), body.subarray(at + 1)]);
+          if (how === "flip")
+            return body.length === 0
+              ? body
+              : Buffer.concat([body.subarray(0, at), Buffer.of(byte), body.subarray(at + 1)]);
           if (how === "insert") return Buffer.concat([body.subarray(0, at), Buffer.of(byte), body.subarray(at)]);
           if (how === "append") return Buffer.concat([body, Buffer.from("garbage"), Buffer.of(byte)]);
           return how === "mark" ? Buffer.concat([Buffer.from("\ufeff"), body]) : Buffer.alloc(0);
@@ -100,8 +128,16 @@ const MULTIPART: readonly (() => string)[] = [
   () => part('content-disposition: form-data; name="__proto__[polluted]"', "yes") + END,
   () => part('content-disposition: form-data; name="_charset_"', "utf-16") + END,
   () => part("content-disposition: form-data; name=\"avatar\"; filename*=UTF-8''%00%2e%2e") + END,
-  () => part('content-disposition: form-data; name="avatar"; filename="a.png"\r\ncontent-transfer-encoding: base64', "aGVsbG8=") + END,
-  () => part('content-disposition: form-data; name="name"\r\ncontent-type: multipart/mixed; boundary=x', "--x\r\n\r\na\r\n--x--") + END,
+  () =>
+    part(
+      'content-disposition: form-data; name="avatar"; filename="a.png"\r\ncontent-transfer-encoding: base64',
+      "aGVsbG8=",
+    ) + END,
+  () =>
+    part(
+      'content-disposition: form-data; name="name"\r\ncontent-type: multipart/mixed; boundary=x',
+      "--x\r\n\r\na\r\n--x--",
+    ) + END,
   () => part(`content-disposition: form-data; name="name"\r\nx-long: ${"a".repeat(20_000)}`) + END,
   () => part(`content-disposition: form-data; name="${"n".repeat(9000)}"`) + END,
   () => part(`content-disposition: form-data; name="a${"[b]".repeat(50)}"`) + END,
@@ -110,7 +146,8 @@ const MULTIPART: readonly (() => string)[] = [
   () => part('content-disposition: form-data; name="f"; filename="f"').repeat(5) + END,
   () => `${"-".repeat(5000)}${PART}`,
   () => PART.repeat(2000),
-  () => `${part('content-disposition: form-data; name="name"')}${END}${part('content-disposition: form-data; name="name"')}`,
+  () =>
+    `${part('content-disposition: form-data; name="name"')}${END}${part('content-disposition: form-data; name="name"')}`,
 ];
 
 const multipart: Arbitrary<Change> = fc.constantFrom(...MULTIPART).map((make) => (draft) => {
@@ -137,7 +174,9 @@ const moved: Arbitrary<Change> = fc.constant((draft) => {
 export function changesFor(params: TObject): Arbitrary<Change> {
   const properties = Object.entries(params.properties);
   const names = [...properties.map(([name]) => name), "sudo", "private_token", "per_page", "unknown", "__proto__"];
-  const files = properties.filter(([, schema]) => JSON.stringify(schema).includes('"binary"' satisfies Keywords["format"])).map(([name]) => name);
+  const files = properties
+    .filter(([, schema]) => JSON.stringify(schema).includes('"binary"' satisfies Keywords["format"]))
+    .map(([name]) => name);
   return fc.oneof(
     { arbitrary: fieldChange(names), weight: 12 },
     { arbitrary: fileChange(files.length > 0 ? files : ["file"]), weight: files.length > 0 ? 6 : 1 },
@@ -146,10 +185,38 @@ export function changesFor(params: TObject): Arbitrary<Change> {
     { arbitrary: verb, weight: 2 },
     { arbitrary: segment, weight: 4 },
     { arbitrary: address, weight: 2 },
-    { arbitrary: hostileQuery.map((text): Change => (draft) => void draft.rawQuery.push(text)), weight: 5 },
-    { arbitrary: hostileHeaders.map((headers): Change => (draft) => void draft.headers.push(...headers)), weight: 4 },
-    { arbitrary: hostileType.map((type): Change => (draft) => void (draft.contentType = type)), weight: 2 },
-    { arbitrary: hostileHost.map((host): Change => (draft) => void (draft.host = host)), weight: 2 },
+    {
+      arbitrary: hostileQuery.map(
+        (text): Change =>
+          (draft) =>
+            void draft.rawQuery.push(text),
+      ),
+      weight: 5,
+    },
+    {
+      arbitrary: hostileHeaders.map(
+        (headers): Change =>
+          (draft) =>
+            void draft.headers.push(...headers),
+      ),
+      weight: 4,
+    },
+    {
+      arbitrary: hostileType.map(
+        (type): Change =>
+          (draft) =>
+            void (draft.contentType = type),
+      ),
+      weight: 2,
+    },
+    {
+      arbitrary: hostileHost.map(
+        (host): Change =>
+          (draft) =>
+            void (draft.host = host),
+      ),
+      weight: 2,
+    },
     { arbitrary: json, weight: 4 },
     { arbitrary: multipart, weight: 2 },
     { arbitrary: bodyEdit, weight: 2 },

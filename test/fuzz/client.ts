@@ -18,12 +18,23 @@ export const headerOf = ({ headers }: Answer, name: string): string | undefined 
   headers.find(([known]) => known === name)?.[1];
 
 /** Reads one answer from the bytes received so far; undefined while it is not complete. */
-export function readAnswer(received: Buffer, method: string, ended: boolean): { answer: Answer; length: number } | undefined {
+export function readAnswer(
+  received: Buffer,
+  method: string,
+  ended: boolean,
+): { answer: Answer; length: number } | undefined {
   const headEnd = received.indexOf("\r\n\r\n");
-  if (headEnd === -1) return ended ? { answer: brokenAnswer("the answer has no end of its headers"), length: received.length } : undefined;
+  if (headEnd === -1)
+    return ended
+      ? { answer: brokenAnswer("the answer has no end of its headers"), length: received.length }
+      : undefined;
   const [first = "", ...lines] = received.toString("latin1", 0, headEnd).split("\r\n");
   const found = /^HTTP\/1\.1 (\d{3}) [\x20-\x7e]*$/.exec(first);
-  if (!found) return { answer: brokenAnswer(`the first line is ${JSON.stringify(first.slice(0, 100))}`), length: received.length };
+  if (!found)
+    return {
+      answer: brokenAnswer(`the first line is ${JSON.stringify(first.slice(0, 100))}`),
+      length: received.length,
+    };
   const status = Number(found[1]);
   const start = headEnd + 4;
   if (status < 200) {
@@ -36,20 +47,39 @@ export function readAnswer(received: Buffer, method: string, ended: boolean): { 
   });
   const base = { status, headers, headBytes: start };
   const body = bodyAt(received, start, base, method, ended);
-  if (!body) return ended ? { answer: { ...brokenAnswer("the answer ends early"), status, headers }, length: received.length } : undefined;
+  if (!body)
+    return ended
+      ? { answer: { ...brokenAnswer("the answer ends early"), status, headers }, length: received.length }
+      : undefined;
   const closes = ended || headers.some(([name, value]) => name === "connection" && value.toLowerCase() === "close");
   const odd = lines.find((line) => !/^[\w-]+: ?[\t\x20-\x7e\x80-\xff]*$/.test(line));
   const broken = body.broken ?? (odd === undefined ? undefined : `a header is ${JSON.stringify(odd.slice(0, 100))}`);
-  return { answer: { ...base, body: body.bytes, closes, ...(broken !== undefined && { broken }) }, length: start + body.length };
+  return {
+    answer: { ...base, body: body.bytes, closes, ...(broken !== undefined && { broken }) },
+    length: start + body.length,
+  };
 }
 
-function bodyAt(received: Buffer, start: number, { status, headers }: Pick<Answer, "status" | "headers">, method: string, ended: boolean) {
+function bodyAt(
+  received: Buffer,
+  start: number,
+  { status, headers }: Pick<Answer, "status" | "headers">,
+  method: string,
+  ended: boolean,
+) {
   if (method === "HEAD" || status === 204 || status === 304) return { bytes: Buffer.alloc(0), length: 0 };
-  if (headers.some(([name, value]) => name === "transfer-encoding" && value === "chunked")) return chunksAt(received, start);
+  if (headers.some(([name, value]) => name === "transfer-encoding" && value === "chunked"))
+    return chunksAt(received, start);
   const lengths = headers.filter(([name]) => name === "content-length").map(([, value]) => value);
   const [length] = lengths;
   if (length === undefined || lengths.length > 1 || !/^\d+$/.test(length)) {
-    return ended ? { bytes: received.subarray(start), length: received.length - start, broken: "the length of the body is not told" } : undefined;
+    return ended
+      ? {
+          bytes: received.subarray(start),
+          length: received.length - start,
+          broken: "the length of the body is not told",
+        }
+      : undefined;
   }
   const end = start + Number(length);
   return received.length < end ? undefined : { bytes: received.subarray(start, end), length: Number(length) };
@@ -57,7 +87,7 @@ function bodyAt(received: Buffer, start: number, { status, headers }: Pick<Answe
 
 function chunksAt(received: Buffer, start: number) {
   const chunks: Buffer[] = [];
-  for (let at = start; ; ) {
+  for (let at = start; ;) {
     const line = received.indexOf("\r\n", at);
     if (line === -1) return undefined;
     const size = Number.parseInt(received.toString("latin1", at, line), 16);

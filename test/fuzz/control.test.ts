@@ -29,10 +29,14 @@ const TOLD_BY: Readonly<Record<keyof typeof PLANTS, RegExp>> = {
 };
 
 async function fuzz(...options: string[]) {
-  const child = spawn(process.execPath, [...process.execArgv.filter((flag) => !flag.startsWith("--test")), join(import.meta.dirname, "run.ts"), ...options], {
-    stdio: ["ignore", "pipe", "inherit"],
-    env: { ...process.env, [POSTGRES_VARIABLE]: postgres },
-  });
+  const child = spawn(
+    process.execPath,
+    [...process.execArgv.filter((flag) => !flag.startsWith("--test")), join(import.meta.dirname, "run.ts"), ...options],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, [POSTGRES_VARIABLE]: postgres },
+    },
+  );
   const chunks: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
   const [code] = (await once(child, "close")) as [number | null];
@@ -45,7 +49,8 @@ before(async () => {
   postgres = process.env[POSTGRES_VARIABLE] ?? (await startTestPostgres());
 });
 
-const isRed = ({ code, last }: Awaited<ReturnType<typeof fuzz>>) => code === 1 && /^fuzz: \d+ passed, [1-9]\d* failed$/.test(last);
+const isRed = ({ code, last }: Awaited<ReturnType<typeof fuzz>>) =>
+  code === 1 && /^fuzz: \d+ passed, [1-9]\d* failed$/.test(last);
 
 describe("The fuzzer", () => {
   // They are planted together, each where it hides no other, because starting takes longer than finding.

@@ -27,7 +27,8 @@ export function percent(text: string): string {
 /** One field as the pairs that brackets make of it: `a[]`, `h[k]`. */
 function flatten(name: string, value: unknown): Field[] {
   if (value instanceof Verbatim || value instanceof Upload) return [[name, value]];
-  if (Array.isArray(value)) return value.length === 0 ? [[`${name}[]`, ""]] : value.flatMap((item) => flatten(`${name}[]`, item));
+  if (Array.isArray(value))
+    return value.length === 0 ? [[`${name}[]`, ""]] : value.flatMap((item) => flatten(`${name}[]`, item));
   if (typeof value === "object" && value !== null) {
     return Object.entries(value).flatMap(([key, item]) => flatten(`${name}[${key}]`, item));
   }
@@ -39,7 +40,9 @@ export const toQuery = (fields: readonly Field[]): string =>
   fields
     .flatMap(([name, value]) => flatten(name, value))
     .filter(([, value]) => !(value instanceof Upload))
-    .map(([name, value]) => `${percent(name)}=${value instanceof Verbatim ? latin1(value.text) : percent(String(value))}`)
+    .map(
+      ([name, value]) => `${percent(name)}=${value instanceof Verbatim ? latin1(value.text) : percent(String(value))}`,
+    )
     .join("&");
 
 const latin1 = (text: string) => bytesOf(text).toString("latin1");
@@ -53,7 +56,8 @@ function toJsonText(value: unknown): string {
 }
 
 /** An object of fields, which may name a key twice. */
-const objectText = (fields: readonly Field[]) => `{${fields.map(([name, value]) => `${JSON.stringify(name)}:${toJsonText(value)}`).join(",")}}`;
+const objectText = (fields: readonly Field[]) =>
+  `{${fields.map(([name, value]) => `${JSON.stringify(name)}:${toJsonText(value)}`).join(",")}}`;
 
 export const toJson = (fields: readonly Field[]): Buffer => bytesOf(objectText(fields));
 

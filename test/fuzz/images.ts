@@ -41,10 +41,40 @@ const BEGINNINGS: readonly Buffer[] = [
 ];
 
 const FILE_NAMES = [
-  ...["avatar.png", "a.svg", "a.html", "../../../etc/passwd", "..\\..\\boot.ini", "/etc/passwd", "", ".", "CON", "a\u0000.png"],
-  ...['a"b.png', "a\\.png", "a;b.png", "ä.png", "👩.png", "a\r\nx-injected: 1", "%00", "%2e%2e", "a".repeat(5000), " .png "],
+  ...[
+    "avatar.png",
+    "a.svg",
+    "a.html",
+    "../../../etc/passwd",
+    "..\\..\\boot.ini",
+    "/etc/passwd",
+    "",
+    ".",
+    "CON",
+    "a\u0000.png",
+  ],
+  ...[
+    'a"b.png',
+    "a\\.png",
+    "a;b.png",
+    "ä.png",
+    "👩.png",
+    "a\r\nx-injected: 1",
+    "%00",
+    "%2e%2e",
+    "a".repeat(5000),
+    " .png ",
+  ],
 ];
-const FILE_TYPES = ["image/png", "image/gif", "image/svg+xml", "text/html", "", "multipart/mixed; boundary=x", "a".repeat(300)];
+const FILE_TYPES = [
+  "image/png",
+  "image/gif",
+  "image/svg+xml",
+  "text/html",
+  "",
+  "multipart/mixed; boundary=x",
+  "a".repeat(300),
+];
 
 export const image: Arbitrary<Upload> = fc
   .constantFrom(PNG, GIF)
@@ -65,5 +95,9 @@ export const hostileFile: Arbitrary<Upload> = fc
   )
   .map(([name, type, beginning, rest, size]) => {
     const content = Buffer.concat([beginning, rest]);
-    return new Upload(name, type, content.length < size ? Buffer.concat([content, Buffer.alloc(size - content.length)]) : content);
+    return new Upload(
+      name,
+      type,
+      content.length < size ? Buffer.concat([content, Buffer.alloc(size - content.length)]) : content,
+    );
   });

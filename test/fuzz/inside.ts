@@ -44,8 +44,23 @@ const LONGEST_BLOCK = 250;
 const SWEEP_EVERY = 2000;
 const MOST_SHRUNK = 8;
 
-const prototypes = [Object, Array, Function, String, Number, Map, Promise].map(({ prototype }) => prototype as object);
-const sizeOfPrototypes = () => prototypes.reduce((count, prototype) => count + Reflect.ownKeys(prototype).length, 0);
+/** What all objects share, with the names it has from birth. */
+const prototypes = [Object, Array, Function, String, Number, Map, Promise].map(({ prototype }) => ({
+  prototype: prototype as object,
+  names: new Set(Reflect.ownKeys(prototype)),
+}));
+
+/** Takes away what was added to a prototype, lest everything after it fails too; tells whether there was anything. */
+function cleaned(): boolean {
+  let found = false;
+  for (const { prototype, names } of prototypes) {
+    const now = Reflect.ownKeys(prototype);
+    if (now.length === names.size) continue;
+    found = true;
+    for (const name of now) if (!names.has(name)) Reflect.deleteProperty(prototype, name);
+  }
+  return found;
+}
 
 /** The connection of a client, with the server's end in this same process. */
 function connectTo({ app }: TestApp) {
@@ -67,7 +82,6 @@ async function runInside(share: Share, tally: Tally) {
   const busy = new Map<number, Suspect>();
   const slow: Suspect[] = [];
   const blocking = new Map<number, Suspect>();
-  const clean = sizeOfPrototypes();
   const last = Math.max(share.cases, seeds.length);
   let next = share.worker;
   const indexes = share.only && [...share.only];
@@ -88,7 +102,7 @@ async function runInside(share: Share, tally: Tally) {
     journal.read(app.logged.splice(0));
     const logged = journal.take(headerOf(answer, "x-request-id"));
     const causes = judge(asked, answer, logged);
-    if (sizeOfPrototypes() !== clean) causes.push(`${logged?.operation}: a prototype was changed`);
+    if (cleaned()) causes.push("a prototype was changed");
     if (answer.status < 300 && asked.method !== "GET") await world.restore();
     return { answer, logged, causes, took };
   }
@@ -111,9 +125,17 @@ async function runInside(share: Share, tally: Tally) {
   }
 
   async function repeat(lane: Lane, index: number, item: Case, etag: string) {
-    const again: Case = { ...item, asked: { ...item.asked, headers: [...item.asked.headers, ["if-none-match", etag]] } };
+    const again: Case = {
+      ...item,
+      asked: { ...item.asked, headers: [...item.asked.headers, ["if-none-match", etag]] },
+    };
     const { answer, logged, causes } = await probe(lane, again);
-    tally.record("repeated with its ETag", answer.status, logged?.operation, causes.map((cause) => failureOf(cause, index, again, answer)));
+    tally.record(
+      "repeated with its ETag",
+      answer.status,
+      logged?.operation,
+      causes.map((cause) => failureOf(cause, index, again, answer)),
+    );
   }
 
   // Time of this thread, not of the clock: what other processes take from the machine is nobody's fault here.
@@ -121,14 +143,19 @@ async function runInside(share: Share, tally: Tally) {
   let spent = process.threadCpuUsage();
   const watch = setInterval(() => {
     const { user, system } = process.threadCpuUsage(spent);
-    if ((user + system) / 1000 > LONGEST_BLOCK) for (const suspect of [...recent, ...busy.values()]) blocking.set(suspect.index, suspect);
+    if ((user + system) / 1000 > LONGEST_BLOCK)
+      for (const suspect of [...recent, ...busy.values()]) blocking.set(suspect.index, suspect);
     spent = process.threadCpuUsage();
     recent = [];
   }, 20);
   const surprise = (what: string) => (error: unknown) => {
     const cause = `${what}: ${tidied(error instanceof Error ? { message: error.message, stack: error.stack ?? "" } : { message: String(error) })}`;
     const [around] = [...busy.values(), ...recent];
-    if (around) tally.amend({ ...failureOf(cause, around.index, around.item, NO_ANSWER), about: "a request at that time" }, false);
+    if (around)
+      tally.amend(
+        { ...failureOf(cause, around.index, around.item, NO_ANSWER), about: "a request at that time" },
+        false,
+      );
     else throw error;
   };
   process.on("unhandledRejection", surprise("unhandled rejection"));
@@ -148,18 +175,27 @@ async function runInside(share: Share, tally: Tally) {
   /** Asks again what was slow among others, with nothing else going on. */
   async function accuse(suspects: readonly Suspect[], cause: string, isGuilty: (item: Case) => Promise<boolean>) {
     for (const { index, item } of suspects.slice(0, 200)) {
-      if ((await isGuilty(item)) && (await isGuilty(item))) tally.amend(failureOf(`${item.operation}: ${cause}`, index, item, NO_ANSWER), true);
+      if ((await isGuilty(item)) && (await isGuilty(item)))
+        tally.amend(failureOf(`${item.operation}: ${cause}`, index, item, NO_ANSWER), true);
     }
   }
 
   /** Makes the request of a failure as small as it can be and still fail. */
   async function shrink(failure: Failure) {
-    const property = fc.asyncProperty(random, async (item) => !(await probe(quietLane, item)).causes.includes(failure.cause));
-    const { counterexample } = await fc.check(property, { seed: seedOf(share.seed, failure.index), numRuns: 1, interruptAfterTimeLimit: 4000 });
+    const property = fc.asyncProperty(
+      random,
+      async (item) => !(await probe(quietLane, item)).causes.includes(failure.cause),
+    );
+    const { counterexample } = await fc.check(property, {
+      seed: seedOf(share.seed, failure.index),
+      numRuns: 1,
+      interruptAfterTimeLimit: 4000,
+    });
     if (counterexample) failure.request = shown(bytesOf(counterexample[0].asked));
   }
   if (share.plants.length === 0) {
-    for (const failure of fresh.filter(({ index }) => index >= seeds.length).slice(0, MOST_SHRUNK)) await shrink(failure);
+    for (const failure of fresh.filter(({ index }) => index >= seeds.length).slice(0, MOST_SHRUNK))
+      await shrink(failure);
   }
   for (const [cause] of journal.complaints) {
     tally.amend({ cause, index: -1, about: "somewhere in the run", request: "", answer: "" }, false);

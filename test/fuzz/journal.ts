@@ -53,5 +53,8 @@ export class Journal {
 /** An error without what differs from case to case, so that one cause is told once. */
 export function tidied({ message, stack = "" }: { message: string; stack?: string }): string {
   const frame = /(?:src|test)\/[\w/.-]+:\d+/.exec(stack)?.[0] ?? "";
-  return `${message.slice(0, 300).replaceAll(/: "[^]*"/g, ': "…"').replaceAll(/\d+/g, "N")} (${frame})`;
+  return `${message
+    .slice(0, 300)
+    .replaceAll(/: "[^]*"/g, ': "…"')
+    .replaceAll(/\d+/g, "N")} (${frame})`;
 }

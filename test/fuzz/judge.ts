@@ -78,8 +78,10 @@ function headProblem(answer: Answer): string | undefined {
     return BY_HAND.has(status) && answer.closes ? undefined : `status ${status} without a request id`;
   }
   if (headerOf(answer, "x-content-type-options") !== "nosniff") return "without the headers that every answer has";
-  if (status === 405 && headerOf(answer, "allow") === undefined && !body.includes("pagination")) return "status 405 without Allow";
-  if (status === 429 && !/^[1-9]\d*$/.test(headerOf(answer, "retry-after") ?? "")) return "status 429 without Retry-After";
+  if (status === 405 && headerOf(answer, "allow") === undefined && !body.includes("pagination"))
+    return "status 405 without Allow";
+  if (status === 429 && !/^[1-9]\d*$/.test(headerOf(answer, "retry-after") ?? ""))
+    return "status 429 without Retry-After";
   return undefined;
 }
 
@@ -88,11 +90,15 @@ const DIGESTS = /\$argon2|flpat-/;
 function leak({ headers, body }: Answer, secrets: readonly string[]): string | undefined {
   const head = headers.map(([, value]) => value).join("\n");
   const text = body.toString("latin1");
-  if (secrets.some((secret) => text.includes(secret) || head.includes(secret))) return "a token of a caller is in the answer";
+  if (secrets.some((secret) => text.includes(secret) || head.includes(secret)))
+    return "a token of a caller is in the answer";
   if (text.includes(PASSWORD_CANARY) || head.includes(PASSWORD_CANARY)) return "a password is in the answer";
   // The one place for a token is the field of one just made.
-  if (DIGESTS.test(head) || DIGESTS.test(text.replaceAll(/"token":"flpat-[\w.-]+"/g, ""))) return "a secret is in the answer";
-  return head.includes(FOREIGN_HOST) || text.includes(`//${FOREIGN_HOST}`) ? "a link leads to a foreign host" : undefined;
+  if (DIGESTS.test(head) || DIGESTS.test(text.replaceAll(/"token":"flpat-[\w.-]+"/g, "")))
+    return "a secret is in the answer";
+  return head.includes(FOREIGN_HOST) || text.includes(`//${FOREIGN_HOST}`)
+    ? "a link leads to a foreign host"
+    : undefined;
 }
 
 const isText = (value: unknown) => typeof value === "string" && value !== "";
@@ -107,7 +113,11 @@ function isErrorShape(value: unknown): boolean {
   if (error !== undefined) {
     if (!isText(error)) return false;
     if (description === undefined) return hasOnly(value, "error");
-    return isText(description) && (scope === undefined || isText(scope)) && hasOnly(value, "error", "error_description", "scope");
+    return (
+      isText(description) &&
+      (scope === undefined || isText(scope)) &&
+      hasOnly(value, "error", "error_description", "scope")
+    );
   }
   if (!hasOnly(value, "message")) return false;
   if (!isRecord(message)) return isText(message);
@@ -118,12 +128,20 @@ function isErrorShape(value: unknown): boolean {
 
 function errorProblem(answer: Answer, value: unknown, head: boolean): string | undefined {
   const { status } = answer;
-  if (headerOf(answer, "content-type") !== "application/json") return `status ${status} with type ${headerOf(answer, "content-type")}`;
+  if (headerOf(answer, "content-type") !== "application/json")
+    return `status ${status} with type ${headerOf(answer, "content-type")}`;
   if (answer.body.length > MOST_ERROR) return `status ${status} with ${answer.body.length} bytes`;
-  return head || isErrorShape(value) ? undefined : `status ${status} in none of the five shapes: ${answer.body.toString("utf8").slice(0, 200)}`;
+  return head || isErrorShape(value)
+    ? undefined
+    : `status ${status} in none of the five shapes: ${answer.body.toString("utf8").slice(0, 200)}`;
 }
 
-function successProblem({ method }: Pick<Asked, "method">, answer: Answer, value: unknown, expected: Expected | undefined) {
+function successProblem(
+  { method }: Pick<Asked, "method">,
+  answer: Answer,
+  value: unknown,
+  expected: Expected | undefined,
+) {
   const { status, body } = answer;
   if (!expected) return method === "OPTIONS" && status === 204 ? undefined : `status ${status} where nothing is served`;
   const { endpoint, fits } = expected;
@@ -134,7 +152,9 @@ function successProblem({ method }: Pick<Asked, "method">, answer: Answer, value
   const plain = plainOf(endpoint.returns)?.contentType;
   if (plain !== undefined) {
     const [start = ""] = plain.split("*");
-    return (plain.endsWith("*") ? type?.startsWith(start) : type === plain) ? undefined : `type ${type} instead of ${plain}`;
+    return (plain.endsWith("*") ? type?.startsWith(start) : type === plain)
+      ? undefined
+      : `type ${type} instead of ${plain}`;
   }
   if (!fits) return body.length === 0 ? undefined : "a body where there is none";
   if (type !== "application/json") return `type ${type} instead of application/json`;

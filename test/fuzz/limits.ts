@@ -4,7 +4,10 @@ const LIMIT = 5;
 
 /** That callers who ask too often are told when to come back; everywhere else the limits are off. */
 export async function limitProblem(databaseUrl: string): Promise<string | undefined> {
-  const limited = await testApp({ databaseUrl, env: { FAIRLEAD_RATE_LIMITS: "on", FAIRLEAD_RATE_LIMIT_ADDRESS: String(LIMIT) } });
+  const limited = await testApp({
+    databaseUrl,
+    env: { FAIRLEAD_RATE_LIMITS: "on", FAIRLEAD_RATE_LIMIT_ADDRESS: String(LIMIT) },
+  });
   try {
     // Twice as many and one more, in case a minute ends among them.
     for (let asked = 0; asked <= LIMIT * 2; asked++) {
@@ -12,7 +15,9 @@ export async function limitProblem(databaseUrl: string): Promise<string | undefi
       if (status === 200 && asked < LIMIT * 2) continue;
       if (status !== 429) return `status ${status} instead of 429 for a caller over the limit`;
       const seconds = Number(headers["retry-after"]);
-      return Number.isInteger(seconds) && seconds >= 1 && seconds <= 60 ? undefined : `Retry-After is ${headers["retry-after"]}`;
+      return Number.isInteger(seconds) && seconds >= 1 && seconds <= 60
+        ? undefined
+        : `Retry-After is ${headers["retry-after"]}`;
     }
     return undefined;
   } finally {

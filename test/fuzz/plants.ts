@@ -40,7 +40,7 @@ const unchecked = ({ params }: Endpoint, properties: TProperties) => ({
 const anyText = Type.Optional(Type.String());
 
 function spin(milliseconds: number) {
-  for (const end = performance.now() + milliseconds; performance.now() < end; );
+  for (const end = performance.now() + milliseconds; performance.now() < end;);
 }
 
 /** One of the seeds, so that what hangs on it happens once or twice in a run. */
@@ -92,7 +92,10 @@ export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources
   "leak-password": after("users.create", (answer, { params }) => ({ ...answer, note: params["password"] ?? null })),
   "leak-token": graft("versions.version", (old, handle) => ({
     ...unchecked(old, { private_token: anyText }),
-    ...handled(async (context) => ({ ...((await handle(context)) as object), revision: context.params["private_token"] ?? "0" })),
+    ...handled(async (context) => ({
+      ...((await handle(context)) as object),
+      revision: context.params["private_token"] ?? "0",
+    })),
   })),
   "log-password": before("users.create", ({ params, services }) => services.log.info({ given: params["password"] })),
   "wrong-shape": after("users.current", (answer) => ({ ...answer, locked: null })),
@@ -100,7 +103,9 @@ export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources
   "wrong-type": graft("versions.metadata", () => ({ returns: plain("text/html"), ...handled(() => "<p>planted</p>") })),
   "wrong-status": graft("personalAccessTokens.rotateSelf", () => ({ status: 201 })),
   unhandled: before("health.liveness", () => void Promise.reject(new Error("planted"))),
-  pollute: before("versions.version", () => Object.assign(Object.getPrototypeOf({}) as object, { polluted: "planted" })),
+  pollute: before("versions.version", () =>
+    Object.assign(Object.getPrototypeOf({}) as object, { polluted: "planted" }),
+  ),
   block: before("users.list", ({ params }) => params["provider"] === LATE && spin(400)),
   slow: before("users.list", ({ params }) => params["username"] === LATE && pause(1300)),
   hang: before("users.list", ({ params }) => params["search"] === LATE && spin(60_000)),

@@ -18,13 +18,19 @@ const REFUSED = [400, 431];
 /** Past 64 KiB the parser gives up and no longer knows whether it was in the target or in a header. */
 const TOO_LONG = [414, 431];
 
-const request = (line: string, headers: readonly string[], body = "") => Buffer.from([line, ...headers, "", body].join("\r\n"), "latin1");
+const request = (line: string, headers: readonly string[], body = "") =>
+  Buffer.from([line, ...headers, "", body].join("\r\n"), "latin1");
 const get = (target: string, ...headers: string[]) => request(`GET ${target} HTTP/1.1`, [HOST, ...headers]);
-const post = (headers: readonly string[], body: string) => request("POST /api/v4/users HTTP/1.1", [HOST, "content-type: application/json", ...headers], body);
+const post = (headers: readonly string[], body: string) =>
+  request("POST /api/v4/users HTTP/1.1", [HOST, "content-type: application/json", ...headers], body);
 const target = (length: number) => `${LIST}?a=`.padEnd(length, "b");
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 
-const one = (name: string, statuses: readonly number[], bytes: Buffer): RawCase => ({ name, bytes, answers: [statuses] });
+const one = (name: string, statuses: readonly number[], bytes: Buffer): RawCase => ({
+  name,
+  bytes,
+  answers: [statuses],
+});
 
 const LINES: readonly RawCase[] = [
   one("no request at all", BAD, Buffer.from("GARBAGE\r\n\r\n")),
@@ -90,10 +96,22 @@ const HEADERS: readonly RawCase[] = [
   one("a bare CR in a header", BAD, get(LIST, "a: b\rc")),
   one("lines that end in LF", [200, 400], Buffer.from(`GET ${LIST} HTTP/1.1\nhost: localhost\n\n`)),
   one("high bytes in a header", [200], get(LIST, "a: \xff\xfe")),
-  one("an expectation that can be met", [401, 415], request(`POST ${LIST} HTTP/1.1`, [HOST, "expect: 100-continue", "content-length: 2"], "{}")),
+  one(
+    "an expectation that can be met",
+    [401, 415],
+    request(`POST ${LIST} HTTP/1.1`, [HOST, "expect: 100-continue", "content-length: 2"], "{}"),
+  ),
   one("an expectation that cannot", [200, 400], get(LIST, "expect: miracles")),
-  one("an upgrade to a web socket", [200, 400], get(LIST, "connection: upgrade", "upgrade: websocket", "sec-websocket-key: a", "sec-websocket-version: 13")),
-  one("an upgrade to HTTP/2", [200, 400], get(LIST, "connection: upgrade, http2-settings", "upgrade: h2c", "http2-settings: AAMAAABkAAQ")),
+  one(
+    "an upgrade to a web socket",
+    [200, 400],
+    get(LIST, "connection: upgrade", "upgrade: websocket", "sec-websocket-key: a", "sec-websocket-version: 13"),
+  ),
+  one(
+    "an upgrade to HTTP/2",
+    [200, 400],
+    get(LIST, "connection: upgrade, http2-settings", "upgrade: h2c", "http2-settings: AAMAAABkAAQ"),
+  ),
   one("two tokens in one header", [401], get(LIST, "private-token: a", "private-token: b")),
 ];
 
@@ -115,17 +133,43 @@ const SMUGGLING: readonly RawCase[] = [
   one("a chunk of a length that is none", BAD, post(["transfer-encoding: chunked"], "x\r\n{}\r\n0\r\n\r\n")),
   one("a chunk past 2^64", BAD, post(["transfer-encoding: chunked"], "ffffffffffffffffff\r\n{}\r\n0\r\n\r\n")),
   one("a chunk longer than it says", BAD, post(["transfer-encoding: chunked"], "1\r\n{}\r\n0\r\n\r\n")),
-  one("a chunk with an endless note", BAD, post(["transfer-encoding: chunked"], `2;${"a".repeat(70_000)}\r\n{}\r\n0\r\n\r\n`)),
+  one(
+    "a chunk with an endless note",
+    BAD,
+    post(["transfer-encoding: chunked"], `2;${"a".repeat(70_000)}\r\n{}\r\n0\r\n\r\n`),
+  ),
   one("good chunks", [401], post(["transfer-encoding: chunked"], `${chunk("{}")}0\r\n\r\n`)),
-  one("chunks with a trailer", [401], post(["transfer-encoding: chunked", "trailer: private-token"], `${chunk("{}")}0\r\nprivate-token: a\r\n\r\n`)),
-  one("chunks of more than 1 MiB", [413], post(["transfer-encoding: chunked"], `${chunk("a".repeat(65_536)).repeat(20)}0\r\n\r\n`)),
+  one(
+    "chunks with a trailer",
+    [401],
+    post(["transfer-encoding: chunked", "trailer: private-token"], `${chunk("{}")}0\r\nprivate-token: a\r\n\r\n`),
+  ),
+  one(
+    "chunks of more than 1 MiB",
+    [413],
+    post(["transfer-encoding: chunked"], `${chunk("a".repeat(65_536)).repeat(20)}0\r\n\r\n`),
+  ),
   one("a body of more than 1 MiB", [413], post(["content-length: 1048577"], "a".repeat(1_048_577))),
   one("a body of 10 MiB", [413], post(["content-length: 10485760"], "a".repeat(10_485_760))),
   { name: "two requests at once", bytes: Buffer.concat([get(LIST), get("/-/liveness")]), answers: [[200], [200]] },
-  { name: "a request and garbage", bytes: Buffer.concat([get(LIST), Buffer.from("GARBAGE\r\n\r\n")]), answers: [[200, 400]], more: true },
-  { name: "twenty requests at once", bytes: Buffer.concat(Array.from({ length: 20 }, () => get("/-/liveness"))), answers: Array.from({ length: 20 }, () => [200]) },
+  {
+    name: "a request and garbage",
+    bytes: Buffer.concat([get(LIST), Buffer.from("GARBAGE\r\n\r\n")]),
+    answers: [[200, 400]],
+    more: true,
+  },
+  {
+    name: "twenty requests at once",
+    bytes: Buffer.concat(Array.from({ length: 20 }, () => get("/-/liveness"))),
+    answers: Array.from({ length: 20 }, () => [200]),
+  },
   { name: "a body that ends early", bytes: post(["content-length: 10"], "{}"), answers: [BAD], ends: true },
-  { name: "headers that end early", bytes: Buffer.from(`GET ${LIST} HTTP/1.1\r\nhost: lo`), answers: [BAD], ends: true },
+  {
+    name: "headers that end early",
+    bytes: Buffer.from(`GET ${LIST} HTTP/1.1\r\nhost: lo`),
+    answers: [BAD],
+    ends: true,
+  },
   { name: "chunks that end early", bytes: post(["transfer-encoding: chunked"], "5\r\n{}"), answers: [BAD], ends: true },
 ];
 
@@ -133,7 +177,17 @@ export const RAW_CASES: readonly RawCase[] = [...LINES, ...SIZES, ...HEADERS, ..
 
 /** Those who never finish; they are given up in the time that the server is set to. */
 export const SLOW_CASES: readonly RawCase[] = [
-  { name: "headers that never end", bytes: Buffer.from(`GET ${LIST} HTTP/1.1\r\nhost: lo`), answers: [[408]], patience: 13_000 },
+  {
+    name: "headers that never end",
+    bytes: Buffer.from(`GET ${LIST} HTTP/1.1\r\nhost: lo`),
+    answers: [[408]],
+    patience: 13_000,
+  },
   { name: "a body that never ends", bytes: post(["content-length: 10"], "{}"), answers: [[408]], patience: 33_000 },
-  { name: "chunks that never end", bytes: post(["transfer-encoding: chunked"], "5\r\n{}"), answers: [[408]], patience: 33_000 },
+  {
+    name: "chunks that never end",
+    bytes: post(["transfer-encoding: chunked"], "5\r\n{}"),
+    answers: [[408]],
+    patience: 33_000,
+  },
 ];

@@ -74,7 +74,12 @@ export function finish(draft: Draft): Asked {
   const body = bodyOf(draft);
   const type = draft.contentType ?? (draft.encoding === "none" ? undefined : TYPES[draft.encoding]);
   const headers = [["host", draft.host] as const, ...draft.headers];
-  return { method: draft.method, target, body, headers: type === undefined ? headers : [...headers, ["content-type", type]] };
+  return {
+    method: draft.method,
+    target,
+    body,
+    headers: type === undefined ? headers : [...headers, ["content-type", type]],
+  };
 }
 
 function bodyOf({ encoding, fields, body, edits }: Draft): Buffer | undefined {
@@ -104,4 +109,5 @@ export function bytesOf({ method, target, headers, body }: Asked): Buffer {
 }
 
 /** Files travel in multipart bodies only. */
-export const withoutFiles = (fields: readonly Field[]): Field[] => fields.filter(([, value]) => !(value instanceof Upload));
+export const withoutFiles = (fields: readonly Field[]): Field[] =>
+  fields.filter(([, value]) => !(value instanceof Upload));

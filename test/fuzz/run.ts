@@ -33,7 +33,10 @@ const PATIENCE = 15_000;
 
 const directory = mkdtempSync(join(tmpdir(), "fairlead-fuzz-"));
 process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
-const environment = { ...process.env, [POSTGRES_VARIABLE]: process.env[POSTGRES_VARIABLE] ?? (await startTestPostgres()) };
+const environment = {
+  ...process.env,
+  [POSTGRES_VARIABLE]: process.env[POSTGRES_VARIABLE] ?? (await startTestPostgres()),
+};
 
 const started = performance.now();
 console.log(`fuzz: seed ${seed}`);
@@ -62,7 +65,14 @@ function runProcess(file: string, argument: object, whereabouts: () => number[])
   let found: Outcome | undefined;
   let done = 0;
   const lost = (cause: string) => {
-    const failure: Failure = { cause, count: 1, index: -1, about: `one of the cases ${whereabouts().join(", ")}`, request: "", answer: "" };
+    const failure: Failure = {
+      cause,
+      count: 1,
+      index: -1,
+      about: `one of the cases ${whereabouts().join(", ")}`,
+      request: "",
+      answer: "",
+    };
     resolve({ passed: done, failed: 1, kinds: {}, statuses: {}, operations: {}, failures: [failure] });
   };
   const silence = () => {
@@ -86,7 +96,9 @@ function runProcess(file: string, argument: object, whereabouts: () => number[])
 
 function report({ passed, failed, kinds, statuses, operations, failures }: Outcome, seconds: number) {
   const counts = (of: Readonly<Record<string, number>>) =>
-    Object.entries(of).map(([name, count]) => `${name} ${count}`).join(", ");
+    Object.entries(of)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(", ");
   const total = passed + failed;
   console.log(`cases: ${counts(kinds)}`);
   console.log(`statuses: ${counts(statuses)}`);
@@ -95,7 +107,8 @@ function report({ passed, failed, kinds, statuses, operations, failures }: Outco
   }
   console.log(`speed: ${total} cases in ${seconds.toFixed(1)} s, ${Math.round(total / seconds)} a second`);
   const unreached = partial || cases < LONG ? [] : operationsOf(resources).filter(({ name }) => !operations[name]?.[1]);
-  for (const { name } of unreached) console.log(`FAILED ${name} never succeeded, so nothing behind its checks was tried`);
+  for (const { name } of unreached)
+    console.log(`FAILED ${name} never succeeded, so nothing behind its checks was tried`);
   for (const { cause, count, index, about, request, answer } of failures) {
     console.log(`FAILED ${cause}\n  ${count} times, first: ${about}`);
     if (index >= 0) console.log(`  replay: npm run test:fuzz -- --seed ${seed} --only ${index}`);

@@ -39,7 +39,12 @@ interface Talk {
 }
 
 /** Sends bytes on a connection of their own and reads every answer to them. */
-function talk(port: number, bytes: Buffer, wanted: number, { ends, patience = PATIENCE }: Pick<RawCase, "ends" | "patience">): Promise<Talk> {
+function talk(
+  port: number,
+  bytes: Buffer,
+  wanted: number,
+  { ends, patience = PATIENCE }: Pick<RawCase, "ends" | "patience">,
+): Promise<Talk> {
   const { promise, resolve } = Promise.withResolvers<Talk>();
   const socket: Socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   const answers: Answer[] = [];
@@ -83,17 +88,26 @@ function talk(port: number, bytes: Buffer, wanted: number, { ends, patience = PA
 
 const failure = (cause: string, about: string, bytes: Buffer, { answers, problem }: Talk): Omit<Failure, "count"> => ({
   ...{ cause, about, index: -1, request: shown(bytes) },
-  answer: answers.map(({ status, body }) => `${status} ${body.toString("utf8").slice(0, 300)}`).join(" | ") || (problem ?? ""),
+  answer:
+    answers.map(({ status, body }) => `${status} ${body.toString("utf8").slice(0, 300)}`).join(" | ") ||
+    (problem ?? ""),
 });
 
 async function runRaw(port: number, item: RawCase, judge: Judge, tally: Tally) {
   const { name, bytes, answers: wanted } = item;
   const said = await talk(port, bytes, wanted.length, item);
   const statuses = said.answers.map(({ status }) => status);
-  const expected = wanted.every((allowed, index) => allowed.includes(statuses[index] ?? 0)) && (item.more || statuses.length === wanted.length);
-  const causes = said.answers.flatMap((answer) => (answer.status === 408 && item.patience ? [] : judge({ method: "GET" }, answer, undefined)));
+  const expected =
+    wanted.every((allowed, index) => allowed.includes(statuses[index] ?? 0)) &&
+    (item.more || statuses.length === wanted.length);
+  const causes = said.answers.flatMap((answer) =>
+    answer.status === 408 && item.patience ? [] : judge({ method: "GET" }, answer, undefined),
+  );
   if (said.problem !== undefined) causes.push(said.problem);
-  else if (!expected) causes.push(`answers ${statuses.join(", ") || "none"} instead of ${wanted.map((allowed) => allowed.join(" or ")).join(", ")}`);
+  else if (!expected)
+    causes.push(
+      `answers ${statuses.join(", ") || "none"} instead of ${wanted.map((allowed) => allowed.join(" or ")).join(", ")}`,
+    );
   const failures = causes.map((cause) => failure(`${name}: ${cause}`, "raw request", bytes, said));
   tally.record("raw", statuses[0] ?? 0, undefined, failures);
 }
@@ -101,7 +115,10 @@ async function runRaw(port: number, item: RawCase, judge: Judge, tally: Tally) {
 /** A request with a few bytes changed, dropped or repeated anywhere. */
 const damaged = (bytes: Buffer) =>
   fc
-    .array(fc.tuple(fc.nat(bytes.length - 1), fc.integer({ min: 0, max: 255 }), fc.constantFrom("set", "drop", "double")), { minLength: 1, maxLength: 3 })
+    .array(
+      fc.tuple(fc.nat(bytes.length - 1), fc.integer({ min: 0, max: 255 }), fc.constantFrom("set", "drop", "double")),
+      { minLength: 1, maxLength: 3 },
+    )
     .map((damages) =>
       damages.reduce((left: Buffer, [place, byte, how]) => {
         const at = place % Math.max(left.length, 1);
@@ -110,14 +127,27 @@ const damaged = (bytes: Buffer) =>
       }, bytes),
     );
 
-async function runGenerated(port: number, item: Case, index: number, { seed }: SocketShare, judge: Judge, tally: Tally) {
+async function runGenerated(
+  port: number,
+  item: Case,
+  index: number,
+  { seed }: SocketShare,
+  judge: Judge,
+  tally: Tally,
+) {
   const whole = bytesOf(item.asked);
-  const bytes = index % 2 === 0 ? whole : (fc.sample(damaged(whole), { seed: seedOf(seed, index), numRuns: 1 })[0] ?? whole);
+  const bytes =
+    index % 2 === 0 ? whole : (fc.sample(damaged(whole), { seed: seedOf(seed, index), numRuns: 1 })[0] ?? whole);
   const said = await talk(port, bytes, 1, index % 2 === 0 ? {} : { ends: true });
   const causes = said.answers.flatMap((answer) => judge({ method: item.asked.method }, answer, undefined));
   if (said.problem !== undefined) causes.push(said.problem);
   const about = `${index % 2 === 0 ? "" : "damaged "}request to ${item.operation} by ${item.caller}`;
-  tally.record(index % 2 === 0 ? "over a socket" : "damaged", said.answers[0]?.status ?? 0, undefined, causes.map((cause) => failure(`over a socket: ${cause}`, about, bytes, said)));
+  tally.record(
+    index % 2 === 0 ? "over a socket" : "damaged",
+    said.answers[0]?.status ?? 0,
+    undefined,
+    causes.map((cause) => failure(`over a socket: ${cause}`, about, bytes, said)),
+  );
 }
 
 /** Clients who are gone before they are answered; nobody is there to see an answer, but the log tells of failures. */
@@ -174,7 +204,11 @@ async function runSocket(share: SocketShare, tally: Tally) {
   if (unlimited === undefined) tally.record("rate limit", 429, undefined, []);
   else amend(unlimited);
   const slow = share.slow ? SLOW_CASES.map((item) => runRaw(port, item, judge, tally)) : [];
-  const isUp = () => fetch(`${server.url}/-/readiness`).then(({ status }) => status === 200, () => false);
+  const isUp = () =>
+    fetch(`${server.url}/-/readiness`).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
   for (const item of RAW_CASES) {
     await runRaw(port, item, judge, tally);
     if (await isUp()) continue;
@@ -192,7 +226,13 @@ async function runSocket(share: SocketShare, tally: Tally) {
   await pause(500);
   if (!(await isUp())) amend("the server is gone");
   const log = server.log();
-  for (const line of new Set(log.split("\n").filter((text) => text.startsWith('{"level"')).map(withoutNumbers))) amend(`the server logs ${line}`);
+  for (const line of new Set(
+    log
+      .split("\n")
+      .filter((text) => text.startsWith('{"level"'))
+      .map(withoutNumbers),
+  ))
+    amend(`the server logs ${line}`);
   if (log.includes(PASSWORD_CANARY) || log.includes("flpat-")) amend("the log holds a secret");
   await server.stop();
   await app.close();

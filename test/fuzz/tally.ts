@@ -32,7 +32,10 @@ export function shown(bytes: Buffer): string {
 }
 
 const shownAnswer = ({ status, headers, body }: Answer): string =>
-  `${status} ${headers.map(([name, value]) => `${name}: ${value}`).join("; ").slice(0, 500)} ${body.toString("utf8").slice(0, 500)}`;
+  `${status} ${headers
+    .map(([name, value]) => `${name}: ${value}`)
+    .join("; ")
+    .slice(0, 500)} ${body.toString("utf8").slice(0, 500)}`;
 
 const increase = (counts: Record<string, number>, key: string, by = 1) => void (counts[key] = (counts[key] ?? 0) + by);
 
@@ -54,7 +57,12 @@ export class Tally {
   }
 
   /** Records a case; the causes that were not seen before are given back. */
-  record(kind: string, status: number, operation: string | undefined, failures: readonly Omit<Failure, "count">[]): Failure[] {
+  record(
+    kind: string,
+    status: number,
+    operation: string | undefined,
+    failures: readonly Omit<Failure, "count">[],
+  ): Failure[] {
     increase(this.#kinds, kind);
     increase(this.#statuses, String(status));
     if (operation !== undefined) {
@@ -93,7 +101,12 @@ export class Tally {
   }
 }
 
-export const failureOf = (cause: string, index: number, { kind, operation, caller, asked }: Case, answer: Answer): Omit<Failure, "count"> => ({
+export const failureOf = (
+  cause: string,
+  index: number,
+  { kind, operation, caller, asked }: Case,
+  answer: Answer,
+): Omit<Failure, "count"> => ({
   ...{ cause, index, about: `${kind} request to ${operation} by ${caller}` },
   ...{ request: shown(bytesOf(asked)), answer: shownAnswer(answer) },
 });
@@ -118,5 +131,12 @@ export function sum(outcomes: readonly Outcome[]): Outcome {
     }
   }
   const total = (key: "passed" | "failed") => outcomes.reduce((count, outcome) => count + outcome[key], 0);
-  return { passed: total("passed"), failed: total("failed"), kinds, statuses, operations, failures: [...failures.values()] };
+  return {
+    passed: total("passed"),
+    failed: total("failed"),
+    kinds,
+    statuses,
+    operations,
+    failures: [...failures.values()],
+  };
 }

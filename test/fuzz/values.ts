@@ -41,20 +41,83 @@ const NUMBERS = [
 ];
 
 const MOMENTS = [
-  ...["2026-01-01", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00+02:00", "2026-01-01 00:00:00", "0000-01-01", "0001-01-01"],
-  ...["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "9999-12-31", "10000-01-01", "+010000-01-01T00:00:00.000Z"],
+  ...[
+    "2026-01-01",
+    "2026-01-01T00:00:00Z",
+    "2026-01-01T00:00:00+02:00",
+    "2026-01-01 00:00:00",
+    "0000-01-01",
+    "0001-01-01",
+  ],
+  ...[
+    "0001-01-01T00:00:00+23:59",
+    "9999-12-31T23:59:59-23:59",
+    "9999-12-31",
+    "10000-01-01",
+    "+010000-01-01T00:00:00.000Z",
+  ],
   ...["-000001-01-01T00:00:00.000Z", "294276-12-31T23:59:59Z", "294277-01-01T00:00:00Z", "+275760-09-13T00:00:00.000Z"],
-  ...["2026-02-29", "2026-13-01", "2026-00-00", "2026-01-01T24:00:00Z", "2026-01-01T23:59:60Z", "2026-01-01T00:00:00+99:99"],
+  ...[
+    "2026-02-29",
+    "2026-13-01",
+    "2026-00-00",
+    "2026-01-01T24:00:00Z",
+    "2026-01-01T23:59:60Z",
+    "2026-01-01T00:00:00+99:99",
+  ],
   ...["infinity", "-infinity", "now", "epoch", "today", "allballs", "J2451187", "2026-W01-1", "20260101", "01/02/2026"],
 ];
 
 const TEXTS = [
   ...["", " ", "\t", "\u0000", "a\u0000b", "\ud800", "\udc00\ud800", "\ufffe", "\ufeff", "\u202e", "\u200b", "İıſßŉ"],
   ...["null", "undefined", "true", "__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "then"],
-  ...["' or 1=1 --", '"; drop table users; --', "$1", "%", "_", "\\", "%%%", "a%\\", "%00", "%2500", "%2e%2e%2f", "../../etc"],
-  ...["<script>alert(1)</script>", "<".repeat(300), "${7*7}", "{{7*7}}", "a\r\nset-cookie: a=b", "a\nb", "a&b=c", "a[b]=c"],
-  ...["keyset", "_private", "ldapmain", "root", "@", "a@b", "é@exämple.com", `"${"a".repeat(70)}"@example.com`, "[", "]", ",", ",,,"],
-  ...["a".repeat(256), "a".repeat(1025), "é".repeat(1024), "👩‍👩‍👧‍👦".repeat(30), `${"a".repeat(40)}!`, "((((((((((", "e\u0301".repeat(200)],
+  ...[
+    "' or 1=1 --",
+    '"; drop table users; --',
+    "$1",
+    "%",
+    "_",
+    "\\",
+    "%%%",
+    "a%\\",
+    "%00",
+    "%2500",
+    "%2e%2e%2f",
+    "../../etc",
+  ],
+  ...[
+    "<script>alert(1)</script>",
+    "<".repeat(300),
+    "${7*7}",
+    "{{7*7}}",
+    "a\r\nset-cookie: a=b",
+    "a\nb",
+    "a&b=c",
+    "a[b]=c",
+  ],
+  ...[
+    "keyset",
+    "_private",
+    "ldapmain",
+    "root",
+    "@",
+    "a@b",
+    "é@exämple.com",
+    `"${"a".repeat(70)}"@example.com`,
+    "[",
+    "]",
+    ",",
+    ",,,",
+  ],
+  ...[
+    "a".repeat(256),
+    "a".repeat(1025),
+    "é".repeat(1024),
+    "👩‍👩‍👧‍👦".repeat(30),
+    `${"a".repeat(40)}!`,
+    "((((((((((",
+    "e\u0301".repeat(200),
+  ],
   ...[incompressible(3000, printable), incompressible(255, astral), incompressible(1024, astral), "z".repeat(70_000)],
 ];
 
@@ -89,11 +152,75 @@ export const cursorValue: Arbitrary<unknown> = fc.oneof(
 /** What a path segment may be asked to hold, written as it stands in the address. */
 export const hostileSegment: Arbitrary<string> = fc.oneof(
   fc.constantFrom(
-    ...["2147483648", "9007199254740992", "9007199254740993", "9223372036854775808", "1e20", "1e3", "0x1", "%201", "1%20", "+1"],
-    ...["%2B1", "-1", "0", "00", "1.0", "%D9%A1", "\xd9\xa1", "%00", "1%00", "%2F", "%2f..%2f", "%2E%2E", "..", ".", "%2e", "%5C"],
-    ...["%", "%G1", "%C3", "%C3%28", "%ED%A0%80", "%F5%80%80%80", "%u0031", "%25", "%2500", "1;a=b", "1,2", "1'", "{id}", ":id"],
-    ...["self", "1ASDF", "%0d%0aset-cookie:%20a", "%FF", "\xff", "1.json", ".json", "*", "~", "[1]", "1&a=b", "1%3Fa", "1%23a", ""],
-    ...["9".repeat(400), "a".repeat(4000), "a".repeat(8200), "%41".repeat(2000), encodeURIComponent(incompressible(255, astral))],
+    ...[
+      "2147483648",
+      "9007199254740992",
+      "9007199254740993",
+      "9223372036854775808",
+      "1e20",
+      "1e3",
+      "0x1",
+      "%201",
+      "1%20",
+      "+1",
+    ],
+    ...[
+      "%2B1",
+      "-1",
+      "0",
+      "00",
+      "1.0",
+      "%D9%A1",
+      "\xd9\xa1",
+      "%00",
+      "1%00",
+      "%2F",
+      "%2f..%2f",
+      "%2E%2E",
+      "..",
+      ".",
+      "%2e",
+      "%5C",
+    ],
+    ...[
+      "%",
+      "%G1",
+      "%C3",
+      "%C3%28",
+      "%ED%A0%80",
+      "%F5%80%80%80",
+      "%u0031",
+      "%25",
+      "%2500",
+      "1;a=b",
+      "1,2",
+      "1'",
+      "{id}",
+      ":id",
+    ],
+    ...[
+      "self",
+      "1ASDF",
+      "%0d%0aset-cookie:%20a",
+      "%FF",
+      "\xff",
+      "1.json",
+      ".json",
+      "*",
+      "~",
+      "[1]",
+      "1&a=b",
+      "1%3Fa",
+      "1%23a",
+      "",
+    ],
+    ...[
+      "9".repeat(400),
+      "a".repeat(4000),
+      "a".repeat(8200),
+      "%41".repeat(2000),
+      encodeURIComponent(incompressible(255, astral)),
+    ],
   ),
   fc.webPath({ size: "small" }).map((path) => path.slice(1)),
   fc.integer().map(String),
@@ -102,10 +229,15 @@ export const hostileSegment: Arbitrary<string> = fc.oneof(
 const withoutNull = (schema: TSchema): TSchema =>
   Type.IsUnion(schema) ? (schema.anyOf.find((option) => !Type.IsNull(option)) ?? schema) : schema;
 
-const id = fc.oneof({ arbitrary: fc.integer({ min: 1, max: 40 }), weight: 8 }, { arbitrary: fc.nat(100_000), weight: 1 });
+const id = fc.oneof(
+  { arbitrary: fc.integer({ min: 1, max: 40 }), weight: 8 },
+  { arbitrary: fc.nat(100_000), weight: 1 },
+);
 const unique = fc.integer({ min: 0, max: 2 ** 40 }).map((number) => number.toString(36));
 const hour = fc.integer({ min: 0, max: 23 }).map((number) => String(number).padStart(2, "0"));
-const day = fc.integer({ min: -400, max: 400 }).map((days) => new Date(Date.UTC(2026, 10, 15 + days)).toISOString().slice(0, 10));
+const day = fc
+  .integer({ min: -400, max: 400 })
+  .map((days) => new Date(Date.UTC(2026, 10, 15 + days)).toISOString().slice(0, 10));
 const words = fc.constantFrom("Zoe", "Ann de Vries", "name of user", "Zürich", "東京", "o'neil", "a_b", "100%");
 
 /** Texts whose name says what they hold. */
@@ -128,27 +260,37 @@ function namedText(name: string): Arbitrary<string> | undefined {
 function textFor(name: string, { format, minLength = 0, maxLength = 100 }: Keywords): Arbitrary<string> {
   if (format === "date") return day;
   if (format === "date-time") return fc.tuple(day, hour).map(([on, at]) => `${on}T${at}:00:00Z`);
-  return namedText(name) ?? fc.oneof(words, fc.string({ unit: "grapheme", minLength, maxLength: Math.min(maxLength, 20) }));
+  return (
+    namedText(name) ?? fc.oneof(words, fc.string({ unit: "grapheme", minLength, maxLength: Math.min(maxLength, 20) }))
+  );
 }
 
 /** A value that the schema of a parameter lets pass; `name` helps where a schema alone does not tell. */
 export function validValue(name: string, given: TSchema): Arbitrary<unknown> {
   if (Type.IsUnion(given) && given.anyOf.some(Type.IsNull)) {
-    return fc.oneof({ arbitrary: validValue(name, withoutNull(given)), weight: 6 }, { arbitrary: fc.constant(null), weight: 1 });
+    return fc.oneof(
+      { arbitrary: validValue(name, withoutNull(given)), weight: 6 },
+      { arbitrary: fc.constant(null), weight: 1 },
+    );
   }
   const schema = withoutNull(given);
   const { minimum, maximum } = schema as Keywords;
   if (Type.IsString(schema)) return textFor(name, schema as Keywords);
   if (Type.IsBoolean(schema)) return fc.boolean();
   if (Type.IsInteger(schema) || Type.IsNumber(schema)) {
-    return minimum === 0 && maximum === undefined ? id : fc.integer({ min: Math.max(minimum ?? 1, 1), max: Math.min(maximum ?? 6, 6) });
+    return minimum === 0 && maximum === undefined
+      ? id
+      : fc.integer({ min: Math.max(minimum ?? 1, 1), max: Math.min(maximum ?? 6, 6) });
   }
   if (Type.IsEnum(schema)) return fc.constantFrom(...schema.enum);
   if (Type.IsLiteral(schema)) return fc.constant(schema.const);
   if (Type.IsArray(schema)) return fc.array(validValue(name, schema.items), { minLength: 1, maxLength: 3 });
-  if (Type.IsRecord(schema)) return fc.dictionary(fc.constantFrom("team", "site"), words, { maxKeys: 2, noNullPrototype: true });
+  if (Type.IsRecord(schema))
+    return fc.dictionary(fc.constantFrom("team", "site"), words, { maxKeys: 2, noNullPrototype: true });
   if (Type.IsObject(schema)) {
-    return fc.record(Object.fromEntries(Object.entries(schema.properties).map(([key, inner]) => [key, validValue(key, inner)])));
+    return fc.record(
+      Object.fromEntries(Object.entries(schema.properties).map(([key, inner]) => [key, validValue(key, inner)])),
+    );
   }
   if ((schema as Keywords).format === "binary") return image;
   return words;

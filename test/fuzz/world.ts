@@ -25,7 +25,8 @@ const STATES = ["active", "blocked", "ldap_blocked", "deactivated", "banned", "b
 /** A small population: callers of every kind, and users in every state with all that a user can have. */
 export async function makeWorld(app: TestApp): Promise<World> {
   const { db } = app.services;
-  const person = (columns: Parameters<TestApp["makeUser"]>[0], scopes: readonly Scope[] = ["api"]) => app.makeUser(columns, scopes);
+  const person = (columns: Parameters<TestApp["makeUser"]>[0], scopes: readonly Scope[] = ["api"]) =>
+    app.makeUser(columns, scopes);
   const administrator = await person({ username: "root", admin: true, commit_email: "_private" }, SCOPES);
   const plainAdministrator = await person({ username: "boss", admin: true });
   const user = await person({ username: "user", commit_email: "_private", public_email: "user@example.com" });
@@ -62,7 +63,10 @@ export async function makeWorld(app: TestApp): Promise<World> {
   const [users, tokens] = await Promise.all([lastId("users"), lastId("personal_access_tokens")]);
 
   async function lastId(table: "users" | "personal_access_tokens") {
-    const { last } = await db.read.selectFrom(table).select(({ fn }) => fn.max("id").as("last")).executeTakeFirstOrThrow();
+    const { last } = await db.read
+      .selectFrom(table)
+      .select(({ fn }) => fn.max("id").as("last"))
+      .executeTakeFirstOrThrow();
     return last;
   }
 
@@ -86,7 +90,9 @@ async function fillIn({ services: { db } }: TestApp) {
     select id, username || '@second.example', case when id % 2 = 0 then now() end from users`.execute(db.write);
   await sql`insert into identities (user_id, provider, extern_uid, saml_provider_id)
     select id, 'ldapmain', 'uid-' || id, case when id % 3 = 0 then id end from users`.execute(db.write);
-  await sql`insert into user_custom_attributes (user_id, key, value) select id, 'team', 'team ' || id % 3 from users`.execute(db.write);
+  await sql`insert into user_custom_attributes (user_id, key, value) select id, 'team', 'team ' || id % 3 from users`.execute(
+    db.write,
+  );
 }
 
 async function restore({ services: { db } }: TestApp, kept: readonly TestUser[]) {

@@ -9,7 +9,11 @@ export interface Recorded {
 export async function recordStatements(work: () => Promise<void>): Promise<Recorded[]> {
   const recorded: Recorded[] = [];
   const { query } = pg.Client.prototype;
-  pg.Client.prototype.query = function (this: pg.Client, given: { text?: string; values?: unknown[] }, ...rest: never[]) {
+  pg.Client.prototype.query = function (
+    this: pg.Client,
+    given: { text?: string; values?: unknown[] },
+    ...rest: never[]
+  ) {
     if (typeof given.text === "string" && /^\s*(select|with)\b/i.test(given.text)) {
       recorded.push({ text: given.text, values: given.values ?? [] });
     }

@@ -50,7 +50,13 @@ const ADMINISTRATORS_FILTERS = [
   "with_custom_attributes=true",
 ];
 
-const ORDERS = ["", "order_by=name&sort=asc", "order_by=username", "order_by=created_at&sort=asc", "order_by=updated_at"];
+const ORDERS = [
+  "",
+  "order_by=name&sort=asc",
+  "order_by=username",
+  "order_by=created_at&sort=asc",
+  "order_by=updated_at",
+];
 const PLACES = ["", "pagination=keyset", "page=500&per_page=100"];
 
 export interface Request {

@@ -70,7 +70,9 @@ for (const statement of recorded) {
   const cost = await explain(statement);
   if (cost.ms > (slowest?.ms ?? 0)) slowest = cost;
   if (cost.ms > MOST_MS && explain.count() > before) {
-    fail(`${cost.ms.toFixed(1)} ms, ${cost.read} rows read, ${cost.mode}: ${cost.request}\n    ${cost.statement.trim()}`);
+    fail(
+      `${cost.ms.toFixed(1)} ms, ${cost.read} rows read, ${cost.mode}: ${cost.request}\n    ${cost.statement.trim()}`,
+    );
   }
 }
 for (const plant of PLANTS) {

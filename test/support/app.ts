@@ -54,11 +54,19 @@ export async function testApp({ env = {}, resources = allResources, databaseUrl 
       done();
     },
   });
-  const services = openServices(config, databaseUrl ?? (await testDatabase()), pino({ level: "info", base: null }, sink));
+  const services = openServices(
+    config,
+    databaseUrl ?? (await testDatabase()),
+    pino({ level: "info", base: null }, sink),
+  );
   const app = buildApp(services, resources);
   await app.ready();
 
-  const call = async (method: NonNullable<InjectOptions["method"]>, path: string, { token, headers, ...rest }: Call = {}): Promise<Reply> => {
+  const call = async (
+    method: NonNullable<InjectOptions["method"]>,
+    path: string,
+    { token, headers, ...rest }: Call = {},
+  ): Promise<Reply> => {
     const url = path.startsWith("/") && !/^\/(api|-|uploads)(\/|$)/.test(path) ? `/api/v4${path}` : path;
     const answer = await app.inject({
       method,

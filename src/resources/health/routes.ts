@@ -6,7 +6,10 @@ import { Refusal } from "#lib/refusal.ts";
 import { anyoneOrOperator, operator } from "./access.ts";
 
 const Status = Type.Object({ status: Type.String() }, { additionalProperties: false });
-const Check = Type.Object({ name: Type.String(), status: Type.String(), message: Type.Optional(Type.String()) }, { additionalProperties: false });
+const Check = Type.Object(
+  { name: Type.String(), status: Type.String(), message: Type.Optional(Type.String()) },
+  { additionalProperties: false },
+);
 const nothing = Type.Object({});
 const common = { method: "GET", mount: "root", limit: "none", params: nothing } as const;
 
@@ -34,11 +37,17 @@ export const health = {
     path: "/-/readiness",
     summary: "Tell whether the process wants requests",
     access: anyoneOrOperator(),
-    returns: Type.Object({ ...Status.properties, checks: Type.Optional(Type.Array(Check)) }, { additionalProperties: false }),
+    returns: Type.Object(
+      { ...Status.properties, checks: Type.Optional(Type.Array(Check)) },
+      { additionalProperties: false },
+    ),
     async handle({ databases, services, detailed }) {
       if (services.lifecycle.stopping) throw new Refusal("unavailable", "The process is stopping");
       await databases.point.query("select 1", []);
-      return { status: "ok", ...(detailed && { checks: [{ name: "database", status: "ok" }, await partitions(databases)] }) };
+      return {
+        status: "ok",
+        ...(detailed && { checks: [{ name: "database", status: "ok" }, await partitions(databases)] }),
+      };
     },
   }),
 
@@ -56,5 +65,9 @@ export const health = {
 async function partitions(databases: Databases) {
   const short = (await databases.partitionsAhead()).filter(({ enough }) => !enough);
   if (short.length === 0) return { name: "partitions", status: "ok" };
-  return { name: "partitions", status: "warning", message: `Too few partitions ahead: ${short.map(({ table }) => table).join(", ")}` };
+  return {
+    name: "partitions",
+    status: "warning",
+    message: `Too few partitions ahead: ${short.map(({ table }) => table).join(", ")}`,
+  };
 }

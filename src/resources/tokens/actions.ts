@@ -59,7 +59,7 @@ export const endFamily = (db: Databases, row: CallerRow, origin: Origin): Promis
   db.transaction(async (tx) => {
     const revoked: number[] = [];
     // A rotation under way may add a successor after the first look, so it is over when a look finds none.
-    for (let quiet = 0; quiet < 2; ) {
+    for (let quiet = 0; quiet < 2;) {
       const found = await revokeSuccessors(tx, row.token_id);
       revoked.push(...found);
       quiet = found.length === 0 ? quiet + 1 : 0;

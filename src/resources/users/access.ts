@@ -5,7 +5,11 @@ import { missing } from "#lib/refusal.ts";
 import { currentUserByDigest, type CurrentUserRow, account, type Account } from "./queries.ts";
 
 /** The caller's own account: the statement that finds the token brings the whole user along. */
-export const ownAccount = (): Access<{ actor: Actor; user: Account; identities: CurrentUserRow["identities"] | undefined }> => ({
+export const ownAccount = (): Access<{
+  actor: Actor;
+  user: Account;
+  identities: CurrentUserRow["identities"] | undefined;
+}> => ({
   rule: "anyone who is signed in",
   signedIn: true,
   scopes: ["read_user"],

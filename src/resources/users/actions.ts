@@ -45,7 +45,11 @@ export const chosenPassword = (given: Pick<New, "password" | "reset_password" | 
 const EXTERNAL = { can_create_group: false, projects_limit: 0 };
 
 /** Makes a user with their personal namespace and gives the new id. */
-export async function createUser(tx: Tx, given: New, { settings, blobs, passwordDigest, actorId }: Writing): Promise<number> {
+export async function createUser(
+  tx: Tx,
+  given: New,
+  { settings, blobs, passwordDigest, actorId }: Writing,
+): Promise<number> {
   const username = given.username.trim();
   const name = cleanName(given.name);
   const email = given.email.trim().toLowerCase();
@@ -57,7 +61,8 @@ export async function createUser(tx: Tx, given: New, { settings, blobs, password
   checkEmail(problems, "email", email);
   await refusePendingAddress(tx, problems, email);
   const chosen = chosenPassword(given);
-  if (chosen !== undefined) checkPassword(problems, chosen, settings.password_minimum_length, { username, name, email });
+  if (chosen !== undefined)
+    checkPassword(problems, chosen, settings.password_minimum_length, { username, name, email });
   const confirmed = given.skip_confirmation === true || settings.email_confirmation === "off";
   const columns = await profileColumns(given, settings, problems, confirmed ? [email] : []);
   throwProblems(problems);
@@ -156,7 +161,11 @@ async function refuseTaken(tx: Tx, { email, username }: { email: string; usernam
 }
 
 async function refusePendingAddress(tx: Tx, problems: Problems, email: string) {
-  const pending = await tx.selectFrom("emails").select("id").where(sql`lower(email)`, "=", email).executeTakeFirst();
+  const pending = await tx
+    .selectFrom("emails")
+    .select("id")
+    .where(sql`lower(email)`, "=", email)
+    .executeTakeFirst();
   if (pending) refuse(problems, "email", "has already been taken");
 }
 

@@ -29,7 +29,11 @@ function kindOf(bytes: Buffer): string | undefined {
 export function checkAvatar(problems: Problems, { bytes }: UploadedFile) {
   if (bytes.length > LARGEST) refuse(problems, "avatar", "is too big (should be at most 200 KiB)");
   else if (kindOf(bytes) === undefined) {
-    refuse(problems, "avatar", `file format is not supported. Please try one of the following supported formats: ${Object.keys(TYPES).join(", ")}`);
+    refuse(
+      problems,
+      "avatar",
+      `file format is not supported. Please try one of the following supported formats: ${Object.keys(TYPES).join(", ")}`,
+    );
   }
 }
 
@@ -38,7 +42,8 @@ export async function keepAvatar(blobs: Blobs, { bytes }: UploadedFile) {
   return { avatar_blob: await blobs.put(bytes), avatar_file: `avatar.${kindOf(bytes)}` };
 }
 
-export const avatarType = (file: string): string => TYPES[file.slice(file.lastIndexOf(".") + 1)] ?? "application/octet-stream";
+export const avatarType = (file: string): string =>
+  TYPES[file.slice(file.lastIndexOf(".") + 1)] ?? "application/octet-stream";
 
 /** A plain picture for those who have none: the first letter of the name on a colour of their own. */
 export function defaultAvatar(id: number, name: string): string {

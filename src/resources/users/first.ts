@@ -43,11 +43,14 @@ export async function createFirstAdministrator(tx: Tx, services: Services): Prom
   return { token: rootToken === undefined ? value : undefined };
 }
 
-const hasUsers = async (tx: Tx) => (await tx.selectFrom("users").select("id").limit(1).executeTakeFirst()) !== undefined;
+const hasUsers = async (tx: Tx) =>
+  (await tx.selectFrom("users").select("id").limit(1).executeTakeFirst()) !== undefined;
 
 function refuseWeakToken(token: string) {
   if (token.length < 27 || new Set(token).size < 12 || /\s/.test(token)) {
-    throw new Error("FAIRLEAD_ROOT_TOKEN is too weak: use at least 27 random characters, for example from `openssl rand -base64 24`");
+    throw new Error(
+      "FAIRLEAD_ROOT_TOKEN is too weak: use at least 27 random characters, for example from `openssl rand -base64 24`",
+    );
   }
 }
 

@@ -20,8 +20,12 @@ export async function adminViews(
   const rows = await wholeUsers(db, ids);
   const identities = Map.groupBy(await identitiesOf(db, ids), ({ user_id }) => user_id);
   const creatorIds = [...new Set(rows.flatMap(({ created_by_id }) => created_by_id ?? []))];
-  const creators = new Map((creatorIds.length > 0 ? await summariesOf(db, creatorIds) : []).map((row) => [row.id, row]));
-  const attributes = customAttributes ? Map.groupBy(await customAttributesOf(db, ids), ({ user_id }) => user_id) : undefined;
+  const creators = new Map(
+    (creatorIds.length > 0 ? await summariesOf(db, creatorIds) : []).map((row) => [row.id, row]),
+  );
+  const attributes = customAttributes
+    ? Map.groupBy(await customAttributesOf(db, ids), ({ user_id }) => user_id)
+    : undefined;
   const view = { site, now: services.now() };
   return rows.map((row) =>
     presentAdminUser(

@@ -33,9 +33,15 @@ export interface Listing {
  * it best, and its hits are named: left to itself, the planner may walk a whole order to find twenty rare ones. Where
  * there are more hits than can be named, they are so common that a walk in order meets them soon.
  */
-export async function listUsers(db: Db, filters: Filters, viewer: Viewer, search: Search | undefined): Promise<Listing> {
+export async function listUsers(
+  db: Db,
+  filters: Filters,
+  viewer: Viewer,
+  search: Search | undefined,
+): Promise<Listing> {
   const everyone = users(db);
-  if (!search && !mayPickFew(filters, viewer)) return { everyone, query: narrowed(everyone, filters, viewer, undefined, false) };
+  if (!search && !mayPickFew(filters, viewer))
+    return { everyone, query: narrowed(everyone, filters, viewer, undefined, false) };
   const found = await narrowed(everyone, filters, viewer, search, false)
     .clearSelect()
     .select("u.id")
@@ -44,12 +50,21 @@ export async function listUsers(db: Db, filters: Filters, viewer: Viewer, search
   if (found.length > MOST_HITS) {
     return { everyone, query: narrowed(everyone, filters, viewer, search, true), total: Infinity };
   }
-  return { everyone, query: usersById(db, found.map(({ id }) => id)), total: found.length };
+  return {
+    everyone,
+    query: usersById(
+      db,
+      found.map(({ id }) => id),
+    ),
+    total: found.length,
+  };
 }
 
 // The offset is a fence: without it the planner may still walk an order and hold every row of it against the list.
 const usersById = (db: Db, ids: readonly number[]): Users =>
-  (db.selectFrom(sql`(select * from users where id = any(${ids}::bigint[]) offset 0)`.as("u")) as unknown as Users).select(summaryColumns);
+  (
+    db.selectFrom(sql`(select * from users where id = any(${ids}::bigint[]) offset 0)`.as("u")) as unknown as Users
+  ).select(summaryColumns);
 
 const mayPickFew = (filters: Filters, viewer: Viewer) =>
   filters.blocked === true ||
@@ -68,7 +83,13 @@ const mayPickFew = (filters: Filters, viewer: Viewer) =>
 type Condition = ReturnType<typeof sql<boolean>>;
 const lit = (text: string): Condition => sql<boolean>`${sql.raw(text)}`;
 
-function narrowed(everyone: Users, filters: Filters, viewer: Viewer, search: Search | undefined, walking: boolean): Users {
+function narrowed(
+  everyone: Users,
+  filters: Filters,
+  viewer: Viewer,
+  search: Search | undefined,
+  walking: boolean,
+): Users {
   const conditions: Condition[] = [...stateConditions(filters, viewer), ...typeConditions(filters)];
   if (filters.username !== undefined) conditions.push(sql`lower(u.username) = lower(${filters.username})`);
   if (filters.public_email !== undefined) conditions.push(sql`lower(u.public_email) = lower(${filters.public_email})`);
@@ -84,11 +105,14 @@ function narrowed(everyone: Users, filters: Filters, viewer: Viewer, search: Sea
 // Filters on one column become one condition: the planner would take two for independent and expect too many rows. Its
 // values stand in the text, because a generic plan could not choose a partial index by a parameter.
 const isOneOf = (column: string, all: readonly string[], left: ReadonlySet<string>): Condition[] =>
-  left.size === all.length ? [] : [left.size === 0 ? lit("false") : lit(`u.${column} in (${[...left].map((value) => `'${value}'`).join(", ")})`)];
+  left.size === all.length
+    ? []
+    : [left.size === 0 ? lit("false") : lit(`u.${column} in (${[...left].map((value) => `'${value}'`).join(", ")})`)];
 
 function stateConditions(filters: Filters, viewer: Viewer): Condition[] {
   // Said as the partial indexes say it, where nothing else narrows the states.
-  if (filters.exclude_active && !filters.active && !filters.blocked && viewer !== "anonymous") return [lit("u.state <> 'active'")];
+  if (filters.exclude_active && !filters.active && !filters.blocked && viewer !== "anonymous")
+    return [lit("u.state <> 'active'")];
   let left: ReadonlySet<string> = new Set(STATES);
   if (viewer === "anonymous") left = left.difference(new Set(CLOSED_STATES));
   if (filters.active) left = left.intersection(new Set(["active"]));
@@ -98,7 +122,13 @@ function stateConditions(filters: Filters, viewer: Viewer): Condition[] {
 }
 
 function typeConditions(filters: Filters): Condition[] {
-  if (filters.exclude_humans && !filters.active && !filters.humans && !filters.exclude_internal && !filters.without_project_bots) {
+  if (
+    filters.exclude_humans &&
+    !filters.active &&
+    !filters.humans &&
+    !filters.exclude_internal &&
+    !filters.without_project_bots
+  ) {
     return [lit("u.user_type <> 'human'")];
   }
   let left: ReadonlySet<string> = new Set(USER_TYPES);
@@ -143,4 +173,3 @@ export const bestMatchFirst =
       .orderBy("u.id");
 
 export const byName = <O>(query: AnyQuery<O>) => query.orderBy("u.name").orderBy("u.id");
-

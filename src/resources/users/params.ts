@@ -13,7 +13,9 @@ export const UserFilters = Type.Object(
   {
     username: optional("Exactly this username, in any case"),
     public_email: optional("Exactly this public email address"),
-    search: Type.Optional(Type.String({ maxLength: 512, description: "Part of a name or username, or a whole email address" })),
+    search: Type.Optional(
+      Type.String({ maxLength: 512, description: "Part of a name or username, or a whole email address" }),
+    ),
     active: Flag,
     blocked: Flag,
     external: Flag,

@@ -9,23 +9,65 @@ type UserRow = Selectable<Database["users"]>;
 
 /** A user's own account, as they see it themselves. */
 const ACCOUNT = [
-  "id", "username", "name", "email", "state", "user_type", "admin", "external", "private_profile", "two_factor_enabled",
-  "can_create_group", "projects_limit", "color_scheme_id", "theme_id", "bio", "linkedin", "twitter", "discord", "github",
-  "website_url", "organization", "job_title", "pronouns", "location", "public_email", "commit_email", "unconfirmed_email",
-  "time_zone", "preferred_language", "avatar_file", "password_expired", "confirmed_at", "last_sign_in_at",
-  "current_sign_in_at", "last_activity_on", "created_at",
+  "id",
+  "username",
+  "name",
+  "email",
+  "state",
+  "user_type",
+  "admin",
+  "external",
+  "private_profile",
+  "two_factor_enabled",
+  "can_create_group",
+  "projects_limit",
+  "color_scheme_id",
+  "theme_id",
+  "bio",
+  "linkedin",
+  "twitter",
+  "discord",
+  "github",
+  "website_url",
+  "organization",
+  "job_title",
+  "pronouns",
+  "location",
+  "public_email",
+  "commit_email",
+  "unconfirmed_email",
+  "time_zone",
+  "preferred_language",
+  "avatar_file",
+  "password_expired",
+  "confirmed_at",
+  "last_sign_in_at",
+  "current_sign_in_at",
+  "last_activity_on",
+  "created_at",
 ] as const satisfies readonly (keyof UserRow)[];
 
 /** What administrators see beside it. */
 const ADMINISTRATORS = [
-  "auditor", "sign_in_count", "shared_runners_minutes_limit", "extra_shared_runners_minutes_limit", "note",
-  "last_sign_in_ip", "current_sign_in_ip", "email_reset_offered_at", "namespace_id", "created_by_id",
+  "auditor",
+  "sign_in_count",
+  "shared_runners_minutes_limit",
+  "extra_shared_runners_minutes_limit",
+  "note",
+  "last_sign_in_ip",
+  "current_sign_in_ip",
+  "email_reset_offered_at",
+  "namespace_id",
+  "created_by_id",
   "provisioned_by_group_id",
 ] as const satisfies readonly (keyof UserRow)[];
 
 export type Account = Pick<UserRow, (typeof ACCOUNT)[number]> & { locked: boolean };
 export type WholeUser = Account & Pick<UserRow, (typeof ADMINISTRATORS)[number]>;
-export type Identity = Pick<Selectable<Database["identities"]>, "user_id" | "provider" | "extern_uid" | "saml_provider_id">;
+export type Identity = Pick<
+  Selectable<Database["identities"]>,
+  "user_id" | "provider" | "extern_uid" | "saml_provider_id"
+>;
 export type CustomAttribute = Selectable<Database["user_custom_attributes"]>;
 export type SummaryRow = Pick<Account, "id" | "username" | "name" | "state" | "locked" | "avatar_file">;
 export type Creator = SummaryRow;

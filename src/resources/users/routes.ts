@@ -29,7 +29,13 @@ export const users = {
     params: UserFilters,
     returns: pageOf(Type.Union([AdminUser, UserSummary]), {
       id: "u.id",
-      orders: { id: "u.id", name: "u.name", username: "u.username", created_at: "u.created_at", updated_at: "u.updated_at" },
+      orders: {
+        id: "u.id",
+        name: "u.name",
+        username: "u.username",
+        created_at: "u.created_at",
+        updated_at: "u.updated_at",
+      },
       keyset: ["id", "name", "username", "created_at", "updated_at"],
       sort: "desc",
       offsetLimit: { rows: 50_000, type: "User" },
@@ -66,7 +72,9 @@ export const users = {
         return adminView(db, params.id, { services, site, customAttributes: params.with_custom_attributes === true });
       }
       const user = await foundUser(databases, params.id);
-      const open = user.id === actor.user.id || !(user.private_profile || CLOSED_STATES.includes(user.state) || user.confirmed_at === null);
+      const open =
+        user.id === actor.user.id ||
+        !(user.private_profile || CLOSED_STATES.includes(user.state) || user.confirmed_at === null);
       return presentProfile(user, { site, now: services.now() }, open);
     },
   }),
@@ -96,7 +104,12 @@ export const users = {
     prepare: ({ params, services }) => hashed(services, chosenPassword(params)),
     async handle({ tx, actor, params, services, site, audit, passwordDigest }) {
       const settings = await services.settings.current();
-      const id = await createUser(tx, params, { settings, blobs: services.blobs, passwordDigest, actorId: actor.user.id });
+      const id = await createUser(tx, params, {
+        settings,
+        blobs: services.blobs,
+        passwordDigest,
+        actorId: actor.user.id,
+      });
       audit({ type: "User", id, name: params.username, details: { admin: params.admin === true } });
       return adminView(tx, id, { services, site, customAttributes: false });
     },
@@ -141,7 +154,8 @@ export const users = {
         setHeader("content-type", "image/svg+xml");
         return defaultAvatar(params.id, user.name);
       }
-      const bytes = user?.avatar_blob && user.avatar_file === params.file ? await services.blobs.get(user.avatar_blob) : undefined;
+      const bytes =
+        user?.avatar_blob && user.avatar_file === params.file ? await services.blobs.get(user.avatar_blob) : undefined;
       if (!bytes) throw missing("Avatar");
       setHeader("content-type", avatarType(params.file));
       return bytes;

@@ -1,11 +1,46 @@
 import { badFields } from "#lib/refusal.ts";
 
 const RESERVED = new Set([
-  "-", ".well-known", "404.html", "422.html", "500.html", "502.html", "503.html", "admin", "api",
-  "apple-touch-icon.png", "apple-touch-icon-precomposed.png", "assets", "dashboard", "deploy.html", "explore",
-  "favicon.ico", "favicon.png", "files", "groups", "health_check", "help", "import", "jwt", "login", "oauth", "profile",
-  "projects", "public", "robots.txt", "s", "search", "sitemap", "sitemap.xml", "sitemap.xml.gz",
-  "slash-command-logo.png", "snippets", "unsubscribes", "uploads", "users", "v2",
+  "-",
+  ".well-known",
+  "404.html",
+  "422.html",
+  "500.html",
+  "502.html",
+  "503.html",
+  "admin",
+  "api",
+  "apple-touch-icon.png",
+  "apple-touch-icon-precomposed.png",
+  "assets",
+  "dashboard",
+  "deploy.html",
+  "explore",
+  "favicon.ico",
+  "favicon.png",
+  "files",
+  "groups",
+  "health_check",
+  "help",
+  "import",
+  "jwt",
+  "login",
+  "oauth",
+  "profile",
+  "projects",
+  "public",
+  "robots.txt",
+  "s",
+  "search",
+  "sitemap",
+  "sitemap.xml",
+  "sitemap.xml.gz",
+  "slash-command-logo.png",
+  "snippets",
+  "unsubscribes",
+  "uploads",
+  "users",
+  "v2",
 ]);
 const FILE_ENDINGS = /\.(js|json|png|jpg|jpeg|gif|svg|ico|css|html|xml|txt|gz|zip)$/i;
 const LETTERS =
@@ -36,7 +71,8 @@ export function checkUsername(problems: Problems, username: string) {
     add(problems, "username", ENDS);
   }
   if (RESERVED.has(username.toLowerCase())) add(problems, "username", `${username} is a reserved name`);
-  else if (FILE_ENDINGS.test(username)) add(problems, "username", "ending with a reserved file extension is not allowed.");
+  else if (FILE_ENDINGS.test(username))
+    add(problems, "username", "ending with a reserved file extension is not allowed.");
 }
 
 export function checkName(problems: Problems, name: string) {
@@ -62,7 +98,12 @@ interface Person {
   readonly email: string;
 }
 
-export function checkPassword(problems: Problems, password: string, shortest: number, { username, name, email }: Person) {
+export function checkPassword(
+  problems: Problems,
+  password: string,
+  shortest: number,
+  { username, name, email }: Person,
+) {
   if ([...password].length < shortest) add(problems, "password", `is too short (minimum is ${shortest} characters)`);
   tooLong(problems, "password", password, 128);
   const lower = password.toLowerCase();
@@ -95,8 +136,12 @@ export function checkDiscord(problems: Problems, account: string) {
   if (account !== "" && !/^\d{17,20}$/.test(account)) add(problems, "discord", "must contain only a discord user ID.");
 }
 
-export function checkChoices(problems: Problems, { theme_id, color_scheme_id }: { theme_id?: number; color_scheme_id?: number }) {
-  if (theme_id !== undefined && (theme_id < 1 || theme_id > 11)) add(problems, "theme_id", `${theme_id} is not a valid theme`);
+export function checkChoices(
+  problems: Problems,
+  { theme_id, color_scheme_id }: { theme_id?: number; color_scheme_id?: number },
+) {
+  if (theme_id !== undefined && (theme_id < 1 || theme_id > 11))
+    add(problems, "theme_id", `${theme_id} is not a valid theme`);
   if (color_scheme_id !== undefined && (color_scheme_id < 1 || color_scheme_id > 6)) {
     add(problems, "color_scheme_id", `${color_scheme_id} is not a valid color scheme`);
   }
