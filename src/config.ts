@@ -64,8 +64,8 @@ const list = (env: string, fallback: readonly string[], about: string): Setting<
 });
 
 const onOff = (env: string, fallback: "on" | "off", about: string): Setting<boolean> => {
-  const choice = oneOf(env, ["on", "off"], fallback, about);
-  return { ...choice, read: (value) => choice.read(value) === "on" };
+  const choice = oneOf(env, ["on", "off", "1", "0", "true", "false"], fallback, about);
+  return { ...choice, about: `${about} (on, off)`, read: (value) => ["on", "1", "true"].includes(choice.read(value)) };
 };
 
 const address = (env: string, about: string): Setting<string | undefined> => ({

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Databases } from "#db/database.ts";
 import type { CallerRow } from "./actor.ts";
 import type { Logger } from "pino";
@@ -26,16 +27,15 @@ export function recordTokenUse(db: Databases, log: Logger): TokenUse {
 
   async function write(tokens: number[], users: number[]) {
     try {
-      await db.point.query(
-        `update personal_access_tokens set last_used_at = now()
-         where id = any($1::bigint[]) and (last_used_at is null or last_used_at < now() - interval '10 minutes')`,
-        [tokens],
-      );
-      await db.point.query(
-        `update users set last_activity_on = (now() at time zone 'UTC')::date
-         where id = any($1::bigint[]) and last_activity_on is distinct from (now() at time zone 'UTC')::date`,
-        [users],
-      );
+      // Not over the connections of point reads, where everybody's token would wait behind it.
+      await sql`
+        update personal_access_tokens set last_used_at = now()
+        where id = any(${tokens}::bigint[]) and (last_used_at is null or last_used_at < now() - interval '10 minutes')
+      `.execute(db.write);
+      await sql`
+        update users set last_activity_on = (now() at time zone 'UTC')::date
+        where id = any(${users}::bigint[]) and last_activity_on is distinct from (now() at time zone 'UTC')::date
+      `.execute(db.write);
     } catch (error) {
       // The next use notes it again, so nothing is lost but a few minutes of precision.
       log.warn({ err: error }, "could not record the use of tokens");

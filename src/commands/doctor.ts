@@ -57,7 +57,9 @@ async function database(config: Config): Promise<Finding[]> {
       good(
         `PostgreSQL ${found.version}${running.trial ? ", the trial engine of the data directory: set FAIRLEAD_DATABASE_URL for one that you keep" : ""}`,
       ),
-      found.version >= "15" ? good("PostgreSQL is new enough") : bad("PostgreSQL 15 or newer is needed"),
+      Number.parseInt(found.version, 10) >= 15
+        ? good("PostgreSQL is new enough")
+        : bad("PostgreSQL 15 or newer is needed"),
       found.pending.length === 0
         ? good("Every migration is applied")
         : bad(`Not applied: ${found.pending.join(", ")}; run: fairlead migrate`),

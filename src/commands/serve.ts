@@ -6,12 +6,13 @@ import { buildApp } from "#http/app.ts";
 import { shareLimits } from "#http/shared-limits.ts";
 import { ensureSealingKey } from "#lib/sealing-key.ts";
 import { resources } from "#resources/index.ts";
-import { openLog, openServices } from "#services.ts";
+import { openLog, openServices, type Services } from "#services.ts";
 import { type RunningDatabase, reachDatabase } from "./database.ts";
 import { print, withProgress } from "./output.ts";
 import { announce, makeFirstAdministrator } from "./setup.ts";
 
 const GRACE = 10_000;
+const DAY = 24 * 60 * 60 * 1000;
 
 /** Everything in one process: what `npm start` runs. */
 export async function serve() {
@@ -51,6 +52,7 @@ async function listen(config: Config, database: RunningDatabase, log: Logger, fi
     await services.close();
     throw error;
   }
+  const keeping = setInterval(() => void keepPartitions(services), DAY).unref();
   const sharing = config.rateLimits ? shareLimits(services.db, services.limiter, log) : undefined;
   const { port } = app.server.address() as AddressInfo;
   const address = config.externalUrl ?? `http://${config.host}:${port}`;
@@ -59,6 +61,7 @@ async function listen(config: Config, database: RunningDatabase, log: Logger, fi
     log.info({ signal }, "stopping");
     services.lifecycle.stopping = true;
     sharing?.stop();
+    clearInterval(keeping);
     const deadline = setTimeout(() => app.server.closeAllConnections(), GRACE).unref();
     await app.close();
     clearTimeout(deadline);
@@ -76,6 +79,15 @@ async function listen(config: Config, database: RunningDatabase, log: Logger, fi
   if (made) announce(made, address, database.trial);
   print(`Fairlead is at ${address}`);
   log.info({ address, trial_database: database.trial }, "listening");
+}
+
+/** Makes the coming months' partitions while there is time; readiness warns where it fails for long. */
+async function keepPartitions({ db, log }: Services) {
+  try {
+    await db.keepPartitions();
+  } catch (error) {
+    log.error({ err: error }, "could not make partitions ahead");
+  }
 }
 
 function once(work: (reason: string) => Promise<void>): (reason: string) => Promise<void> {

@@ -10,6 +10,7 @@ const STATUS: Record<Kind, number> = {
   conflict: 409,
   "too large": 413,
   "too long": 414,
+  "too many headers": 431,
   unsupported: 415,
   unprocessable: 422,
   "too many": 429,

@@ -28,6 +28,8 @@ export interface Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly id: string;
+  /** Where the request came from, asked at its start: the socket of a caller who is gone no longer tells. */
+  readonly address: string;
   readonly startedAt: number;
   readonly operation: string;
   readonly headers: string[];
@@ -153,7 +155,7 @@ function finish(
   const size = body === undefined ? 0 : Buffer.byteLength(body);
   if (body !== undefined) exchange.headers.push("content-length", String(size));
   writeHead(exchange, status, contentType);
-  if (status === 413) endLater(raw, body ?? "");
+  if (status === 413 && !raw.req.complete) endLater(raw, body ?? "");
   // Plain ASCII is the same in both encodings, and Node writes it faster as Latin-1.
   else raw.end(body, size === body?.length ? "latin1" : "utf8");
   record(exchange, status);
@@ -161,6 +163,7 @@ function finish(
 
 /** Closed while the upload still comes in, the system would take the answer back; so it is read on, but not for long. */
 function endLater(raw: ServerResponse, body: string | Buffer) {
+  raw.flushHeaders();
   raw.write(body);
   const end = () => {
     clearTimeout(timer);
@@ -171,7 +174,7 @@ function endLater(raw: ServerResponse, body: string | Buffer) {
 }
 
 /** One line a request, of named fields only: no header, no body and no query can slip in. */
-function record({ request, id, startedAt, operation, meter, log, actor }: Exchange, status: number) {
+function record({ request, id, address, startedAt, operation, meter, log, actor }: Exchange, status: number) {
   const took = performance.now() - startedAt;
   meter.count(status, took);
   log.info({
@@ -181,7 +184,7 @@ function record({ request, id, startedAt, operation, meter, log, actor }: Exchan
     operation,
     status,
     ms: Math.round(took * 10) / 10,
-    ip: request.ip,
+    ip: address,
     ...(actor && { user_id: actor.user.id, token_id: actor.token.id }),
     ...(actor?.sudoer && { sudoer_id: actor.sudoer.id }),
   });

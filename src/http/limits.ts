@@ -8,6 +8,9 @@ const MINUTE = 60_000;
 // An attacker with many addresses must not fill the memory: past this the minute's counts start anew.
 const MOST_CALLERS = 200_000;
 
+// Whoever is far from the limit here is not over it everywhere together, unless there are more processes than this.
+const MOST_PROCESSES = 20;
+
 export interface Budget {
   readonly name: string;
   readonly limit: number;
@@ -19,7 +22,7 @@ export interface Budget {
 /** Counts requests of each caller in fixed minutes. */
 export interface Limiter {
   take(caller: string, name: string, limit: number): Budget;
-  /** What this process counted since the last call, for the sum over all processes. */
+  /** What this process counted since the last call of those who come near a limit, for the sum over all processes. */
   drain(): { minute: number; counts: ReadonlyMap<string, number> };
   /** What other processes counted of some callers in this minute. */
   setOthers(minute: number, counts: ReadonlyMap<string, number>): void;
@@ -45,7 +48,7 @@ export function makeLimiter(now: () => number): Limiter {
       turn(now());
       const own = (counts.get(caller) ?? 0) + 1;
       counts.set(caller, own);
-      changed.add(caller);
+      if (own * MOST_PROCESSES >= limit) changed.add(caller);
       return { name, limit, observed: own + (others.get(caller) ?? 0), reset: (minute + 1) * 60 };
     },
     drain() {

@@ -1,5 +1,6 @@
 import { randomFillSync } from "node:crypto";
 import type { FastifyRequest } from "fastify";
+import type { Origin } from "#access/access.ts";
 import type { Credentials } from "#access/authenticate.ts";
 import type { Config } from "#config.ts";
 import { badParameter } from "#lib/refusal.ts";
@@ -26,7 +27,7 @@ export function requestIds(): (now: number) => string {
 }
 
 /** Every token that the request shows and whom it wants to act for; nothing of it is believed yet. */
-export function credentialsOf(request: FastifyRequest, params: RawSet, requestId: string): Credentials {
+export function credentialsOf(request: FastifyRequest, params: RawSet, origin: Origin): Credentials {
   const { headers } = request;
   const tokens: string[] = [];
   const header = headers["private-token"];
@@ -36,7 +37,7 @@ export function credentialsOf(request: FastifyRequest, params: RawSet, requestId
   const parameter = params["private_token"];
   if (typeof parameter === "object" && parameter !== null) throw badParameter("private_token is invalid");
   if (parameter !== undefined && parameter !== "" && parameter !== null) tokens.push(String(parameter));
-  return { tokens, sudo: params["sudo"] ?? headers["sudo"], origin: { address: request.ip, requestId } };
+  return { tokens, sudo: params["sudo"] ?? headers["sudo"], origin };
 }
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;

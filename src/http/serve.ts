@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { TObject } from "typebox";
-import { requireActor } from "#access/access.ts";
+import { type Origin, requireActor } from "#access/access.ts";
 import { authenticate } from "#access/authenticate.ts";
 import { badParameter, forbidden, Refusal } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
@@ -50,6 +50,8 @@ export function open(
     request,
     reply,
     id: newId(Date.now()),
+    // A caller who is gone already has no address any more, whatever the type says.
+    address: (request.ip as string | undefined) ?? "0.0.0.0",
     startedAt: performance.now(),
     operation,
     headers: [],
@@ -65,7 +67,7 @@ export function open(
 export function refuseOversize(request: FastifyRequest) {
   if (request.originalUrl.length > MOST_TARGET) throw targetTooLong();
   if (request.raw.rawHeaders.length > MOST_HEADERS * 2) {
-    throw new Refusal("invalid", "431 Request Header Fields Too Large", { error: "Too many headers" });
+    throw new Refusal("too many headers", "431 Request Header Fields Too Large", { error: "Too many headers" });
   }
   refuseHosts(request.raw);
 }
@@ -119,7 +121,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
     const { actor, row } = await identify(exchange, raw);
     exchange.actor = actor;
     if (!isPaidFor) throw forbidden();
-    const granted = await endpoint.access.check({ config, db, actor, row, path, address: request.ip });
+    const granted = await endpoint.access.check({ config, db, actor, row, path, address: exchange.address });
     const params = readParams(encoding === "multipart" ? await withMultipart(request, raw) : raw);
     const site = kernel.siteOf(request);
     const context: Record<string, unknown> = {
@@ -152,8 +154,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
     return db.transaction(async (tx) => {
       let target: AuditTarget | undefined;
       const answer = await handle({ ...context, tx, audit: (named: AuditTarget) => (target = named) });
-      const origin = { address: exchange.request.ip, requestId: exchange.id };
-      await writeAudit(tx, endpoint.audit ?? operation, exchange.actor, origin, target);
+      await writeAudit(tx, endpoint.audit ?? operation, exchange.actor, originOf(exchange), target);
       return answer;
     });
   }
@@ -168,7 +169,12 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   }
 
   async function identify(exchange: Exchange, raw: RawSet) {
-    const caller = await authenticate(db, credentialsOf(exchange.request, raw, exchange.id), endpoint.access, reads);
+    const caller = await authenticate(
+      db,
+      credentialsOf(exchange.request, raw, originOf(exchange)),
+      endpoint.access,
+      reads,
+    );
     if (endpoint.access.signedIn) requireActor(caller.actor);
     if (caller.used) services.tokenUse.note(caller.used);
     count(services, exchange, limit, caller.actor?.user.id);
@@ -197,9 +203,11 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   };
 }
 
+const originOf = ({ address, id }: Exchange): Origin => ({ address, requestId: id });
+
 function count({ config, limiter }: Services, exchange: Exchange, limit: LimitClass, userId: number | undefined) {
   if (!config.rateLimits || limit === "none") return;
-  exchange.budget = takeBudget(limiter, config, limit, userId, exchange.request.ip);
+  exchange.budget = takeBudget(limiter, config, limit, userId, exchange.address);
   refuseOverBudget(exchange.budget, limit, Date.now());
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
 import type { Logger } from "pino";
 import type { Databases } from "#db/database.ts";
 import type { Limiter } from "./limits.ts";
@@ -22,17 +23,16 @@ async function exchange(db: Databases, limiter: Limiter, process: string) {
   const { minute, counts } = limiter.drain();
   if (counts.size === 0) return;
   const keys = [...counts.keys()];
-  await db.point.query(
-    `insert into rate_counts (minute, key, process, count)
-     select $1::integer, key, $2, count from unnest($3::text[], $4::integer[]) as mine (key, count)
-     on conflict (minute, key, process) do update set count = excluded.count`,
-    [minute, process, keys, [...counts.values()]],
-  );
-  const others = await db.point.query<{ key: string; count: number }>(
-    `select key, sum(count)::integer as count from rate_counts
-     where minute = $1::integer and key = any($2::text[]) and process <> $3 group by key`,
-    [minute, keys, process],
-  );
-  limiter.setOthers(minute, new Map(others.map(({ key, count }) => [key, count])));
-  await db.point.query("delete from rate_counts where minute < $1::integer", [minute - 1]);
+  // Not over the connections of point reads: these rows are many, and everybody's token would wait behind them.
+  await sql`
+    insert into rate_counts (minute, key, process, count)
+    select ${minute}::integer, key, ${process}, count
+    from unnest(${keys}::text[], ${[...counts.values()]}::integer[]) as mine (key, count)
+    on conflict (minute, key, process) do update set count = excluded.count`.execute(db.write);
+  const others = await sql<{ key: string; count: number }>`
+    select key, sum(count)::integer as count from rate_counts
+    where minute = ${minute}::integer and key = any(${keys}::text[]) and process <> ${process}
+    group by key`.execute(db.write);
+  limiter.setOthers(minute, new Map(others.rows.map(({ key, count }) => [key, count])));
+  await sql`delete from rate_counts where minute < ${minute - 1}::integer`.execute(db.write);
 }

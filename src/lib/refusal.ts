@@ -8,6 +8,7 @@ export type Kind =
   | "conflict"
   | "too large"
   | "too long"
+  | "too many headers"
   | "unsupported"
   | "unprocessable"
   | "too many"

@@ -37,7 +37,19 @@ interface Ingredients {
   readonly changes: readonly Change[];
 }
 
-const TOKEN_PLACES = ["header", "header", "bearer", "query", "body", "all", "two"] as const;
+const TOKEN_PLACES = [
+  "header",
+  "header",
+  "header",
+  "bearer",
+  "bearer",
+  "query",
+  "query",
+  "body",
+  "body",
+  "all",
+  "two",
+] as const;
 const WITH_BODY: readonly Encoding[] = ["json", "json", "form", "multipart", "none"];
 const WITHOUT_BODY: readonly Encoding[] = ["none", "none", "none", "json", "form"];
 
@@ -112,15 +124,15 @@ function kitchen({ name, endpoint }: Operation, world: World) {
   }
 
   const change = changesFor(params);
-  const usual = [world.administrator, world.administrator, world.user];
-  const mixed = [...usual, ...world.callers];
+  const usual = [world.administrator, world.administrator, world.administrator, world.user, world.user];
+  const mixed = [...usual, ...usual, ...world.callers];
   // A password costs as much to hash as a hundred other requests do.
   const weight = params.properties["password"] ? 1 : 4;
   return {
     weight,
     random: fc.oneof(
       {
-        arbitrary: ingredients(fc.constant([]), [...usual, ...usual, ...mixed], TOKEN_PLACES).map((given) =>
+        arbitrary: ingredients(fc.constant([]), [...usual, ...mixed], TOKEN_PLACES).map((given) =>
           build("valid", given),
         ),
         weight: 2,

@@ -41,7 +41,8 @@ async function fuzz(...options: string[]) {
   child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
   const [code] = (await once(child, "close")) as [number | null];
   const lines = Buffer.concat(chunks).toString("utf8").trimEnd().split("\n");
-  return { code, last: lines.at(-1) ?? "", text: lines.join("\n") };
+  const causes = lines.filter((line) => line.startsWith("FAILED ")).join("\n");
+  return { code, causes, last: lines.at(-1) ?? "", text: lines.join("\n") };
 }
 
 let postgres = "";
@@ -52,23 +53,23 @@ before(async () => {
 const isRed = ({ code, last }: Awaited<ReturnType<typeof fuzz>>) =>
   code === 1 && /^fuzz: \d+ passed, [1-9]\d* failed$/.test(last);
 
-describe("The fuzzer", () => {
+describe("The fuzzer", { concurrency: true }, () => {
   // They are planted together, each where it hides no other, because starting takes longer than finding.
   test("finds every planted defect", async (t) => {
     const names = Object.keys(PLANTS).filter((name) => name !== "hang");
     const report = await fuzz("--cases", "3500", "--seed", "1", "--plant", names.join(","));
     assert.ok(isRed(report), report.text);
-    for (const name of names) await t.test(name, () => assert.match(report.text, TOLD_BY[name] ?? /$^/));
+    for (const name of names) await t.test(name, () => assert.match(report.causes, TOLD_BY[name] ?? /$^/));
   });
 
   test("finds an endless loop", async () => {
     const report = await fuzz("--cases", "1500", "--seed", "1", "--plant", "hang");
     assert.ok(isRed(report), report.text);
-    assert.match(report.text, TOLD_BY["hang"] ?? /$^/);
+    assert.match(report.causes, TOLD_BY["hang"] ?? /$^/);
   });
 
   test("finds nothing in what is served", async () => {
-    const { code, last, text } = await fuzz("--cases", "2000", "--seed", "1");
+    const { code, last, text } = await fuzz("--cases", "1500", "--seed", "1");
     assert.match(last, /^fuzz: \d{4} passed, 0 failed$/, text);
     assert.equal(code, 0);
   });

@@ -162,7 +162,9 @@ async function runInside(share: Share, tally: Tally) {
   process.on("uncaughtException", surprise("uncaught exception"));
 
   const fresh: Failure[] = [];
+  const start = process.threadCpuUsage();
   await Promise.all(lanes.map(work));
+  const { user, system } = process.threadCpuUsage(start);
   clearInterval(watch);
   await accuse(slow, "slower than 1 s", async (item) => (await probe(quietLane, item)).took > SLOWEST);
   await accuse([...blocking.values()], "blocks the event loop for more than 250 ms", async (item) => {
@@ -202,7 +204,7 @@ async function runInside(share: Share, tally: Tally) {
   }
   for (const lane of lanes) lane.close();
   await app.close();
-  return tally.outcome();
+  return tally.outcome((user + system) / 1_000_000);
 }
 
 const NO_ANSWER: Answer = { status: 0, headers: [], headBytes: 0, body: Buffer.alloc(0), closes: true };

@@ -73,7 +73,7 @@ function runProcess(file: string, argument: object, whereabouts: () => number[])
       request: "",
       answer: "",
     };
-    resolve({ passed: done, failed: 1, kinds: {}, statuses: {}, operations: {}, failures: [failure] });
+    resolve({ passed: done, failed: 1, busy: 0, kinds: {}, statuses: {}, operations: {}, failures: [failure] });
   };
   const silence = () => {
     lost("a process hangs");
@@ -94,7 +94,7 @@ function runProcess(file: string, argument: object, whereabouts: () => number[])
   return promise;
 }
 
-function report({ passed, failed, kinds, statuses, operations, failures }: Outcome, seconds: number) {
+function report({ passed, failed, busy, kinds, statuses, operations, failures }: Outcome, seconds: number) {
   const counts = (of: Readonly<Record<string, number>>) =>
     Object.entries(of)
       .map(([name, count]) => `${name} ${count}`)
@@ -105,7 +105,7 @@ function report({ passed, failed, kinds, statuses, operations, failures }: Outco
   for (const [name, [reached, succeeded]] of Object.entries(operations).toSorted(([a], [b]) => a.localeCompare(b))) {
     console.log(`  ${name}: ${reached} reached, ${succeeded} succeeded`);
   }
-  console.log(`speed: ${total} cases in ${seconds.toFixed(1)} s, ${Math.round(total / seconds)} a second`);
+  console.log(`speed: ${total} cases in ${seconds.toFixed(1)} s, ${Math.round(total / busy)} a second of one core`);
   const unreached = partial || cases < LONG ? [] : operationsOf(resources).filter(({ name }) => !operations[name]?.[1]);
   for (const { name } of unreached)
     console.log(`FAILED ${name} never succeeded, so nothing behind its checks was tried`);

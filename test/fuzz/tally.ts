@@ -16,6 +16,8 @@ export interface Failure {
 export interface Outcome {
   readonly passed: number;
   readonly failed: number;
+  /** Seconds of one core that asking and answering took, where both are in one process. */
+  readonly busy: number;
   readonly kinds: Readonly<Record<string, number>>;
   readonly statuses: Readonly<Record<string, number>>;
   /** How often each operation was reached, and how often it succeeded. */
@@ -93,9 +95,9 @@ export class Tally {
     return first;
   }
 
-  outcome(): Outcome {
+  outcome(busy = 0): Outcome {
     return {
-      ...{ passed: this.#passed, failed: this.#failed, kinds: this.#kinds, statuses: this.#statuses },
+      ...{ passed: this.#passed, failed: this.#failed, busy, kinds: this.#kinds, statuses: this.#statuses },
       ...{ operations: this.#operations, failures: this.failures },
     };
   }
@@ -130,10 +132,11 @@ export function sum(outcomes: readonly Outcome[]): Outcome {
       else failures.set(failure.cause, { ...failure });
     }
   }
-  const total = (key: "passed" | "failed") => outcomes.reduce((count, outcome) => count + outcome[key], 0);
+  const total = (key: "passed" | "failed" | "busy") => outcomes.reduce((count, outcome) => count + outcome[key], 0);
   return {
     passed: total("passed"),
     failed: total("failed"),
+    busy: total("busy"),
     kinds,
     statuses,
     operations,
