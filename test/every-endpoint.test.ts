@@ -142,7 +142,9 @@ describe("every endpoint", () => {
             cellsIn(operation).filter(({ expected, scopes }) => Number(expected) >= 400 && scopes?.[0] === "api"),
           );
           assert.notEqual(refused.length, 0);
-          assert.deepEqual(await auditRows(refused), []);
+          // A revoked token on a rotate path is refused, and what it ends is an event of its own.
+          const left = (await auditRows(refused)).filter(({ event }) => event !== "personal_access_token_reused");
+          assert.deepEqual(left, []);
         });
       }
     });

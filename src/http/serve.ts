@@ -46,12 +46,13 @@ export function open(
   plainErrors = false,
 ): Exchange {
   reply.hijack();
+  // A caller who is gone already has no address any more, whatever the type says.
+  const { ip }: { ip: string | undefined } = request;
   return {
     request,
     reply,
     id: newId(Date.now()),
-    // A caller who is gone already has no address any more, whatever the type says.
-    address: (request.ip as string | undefined) ?? "0.0.0.0",
+    address: ip ?? "0.0.0.0",
     startedAt: performance.now(),
     operation,
     headers: [],

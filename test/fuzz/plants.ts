@@ -93,7 +93,7 @@ export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources
     }),
   })),
   throw: before("users.list", ({ params }) => {
-    if (params["search"]?.includes("%")) throw new TypeError("planted");
+    if (/[^ -~]/.test(params["search"] ?? "")) throw new TypeError("planted");
   }),
   "leak-password": after("users.create", (answer, { params }) => ({ ...answer, note: params["password"] ?? null })),
   "leak-token": graft("versions.version", (old, handle) => ({

@@ -7,6 +7,7 @@ import { operationsOf } from "#http/app.ts";
 import { resources } from "#resources/index.ts";
 import { POSTGRES_VARIABLE, startTestPostgres } from "#test/support/postgres.ts";
 import type { Share } from "./inside.ts";
+import { planted } from "./plants.ts";
 import type { SocketShare } from "./socket.ts";
 import { type Failure, type Outcome, sum } from "./tally.ts";
 
@@ -24,6 +25,7 @@ const cases = Number(options.cases);
 const seed = Number(options.seed);
 const only = options.only?.split(",").map(Number);
 const plants = options.plant?.split(",") ?? [];
+planted(resources, plants);
 const partial = only !== undefined || plants.length > 0;
 const workers = partial ? 1 : Number(options.workers);
 /** From here on a run is long enough to reach everything, and to wait for the slow clients. */
