@@ -185,8 +185,9 @@ function record({ request, id, address, startedAt, operation, meter, log, actor 
     status,
     ms: Math.round(took * 10) / 10,
     ip: address,
-    ...(actor && { user_id: actor.user.id, token_id: actor.token.id }),
-    ...(actor?.sudoer && { sudoer_id: actor.sudoer.id }),
+    user_id: actor?.user.id,
+    token_id: actor?.token.id,
+    sudoer_id: actor?.sudoer?.id,
   });
 }
 

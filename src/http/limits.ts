@@ -19,9 +19,12 @@ export interface Budget {
   readonly reset: number;
 }
 
+/** A user by number, which costs less to look up than text, or anybody else by a text of their own. */
+type Caller = number | string;
+
 /** Counts requests of each caller in fixed minutes. */
 export interface Limiter {
-  take(caller: string, name: string, limit: number): Budget;
+  take(caller: Caller, name: string, limit: number): Budget;
   /** What this process counted since the last call of those who come near a limit, for the sum over all processes. */
   drain(): { minute: number; counts: ReadonlyMap<string, number> };
   /** What other processes counted of some callers in this minute. */
@@ -30,9 +33,9 @@ export interface Limiter {
 
 export function makeLimiter(now: () => number): Limiter {
   let minute = 0;
-  let counts = new Map<string, number>();
+  let counts = new Map<Caller, number>();
   let others = new Map<string, number>();
-  let changed = new Set<string>();
+  let changed = new Set<Caller>();
 
   const turn = (at: number) => {
     const current = Math.floor(at / MINUTE);
@@ -49,12 +52,12 @@ export function makeLimiter(now: () => number): Limiter {
       const own = (counts.get(caller) ?? 0) + 1;
       counts.set(caller, own);
       if (own * MOST_PROCESSES >= limit) changed.add(caller);
-      return { name, limit, observed: own + (others.get(caller) ?? 0), reset: (minute + 1) * 60 };
+      return { name, limit, observed: own + (others.size === 0 ? 0 : (others.get(shared(caller)) ?? 0)), reset: (minute + 1) * 60 };
     },
     drain() {
       turn(now());
       const drained = new Map<string, number>();
-      for (const caller of changed) drained.set(caller, counts.get(caller) ?? 0);
+      for (const caller of changed) drained.set(shared(caller), counts.get(caller) ?? 0);
       changed = new Set();
       return { minute, counts: drained };
     },
@@ -66,17 +69,26 @@ export function makeLimiter(now: () => number): Limiter {
   };
 }
 
+/** A caller as all processes spell it. */
+const shared = (caller: Caller) => (typeof caller === "number" ? `u${caller}` : caller);
+
+const NAMES = {
+  api: { user: "throttle_authenticated_api", address: "throttle_unauthenticated_api" },
+  ingestion: { user: "throttle_authenticated_ingestion", address: "throttle_unauthenticated_ingestion" },
+};
+
 /** The budget of a caller: a user's own, or the one of an address that is not signed in; each class counts by itself. */
-export const takeBudget = (
+export function takeBudget(
   limiter: Limiter,
   config: Config,
   limit: Exclude<LimitClass, "none">,
   userId: number | undefined,
   address: string,
-): Budget =>
-  userId === undefined
-    ? limiter.take(`${limit}:a${address}`, `throttle_unauthenticated_${limit}`, config.rateLimitAddress)
-    : limiter.take(`${limit}:u${userId}`, `throttle_authenticated_${limit}`, config.rateLimitUser);
+): Budget {
+  const { user, address: anonymous } = NAMES[limit];
+  if (userId === undefined) return limiter.take(`${limit} ${address}`, anonymous, config.rateLimitAddress);
+  return limiter.take(limit === "api" ? userId : `${limit} ${userId}`, user, config.rateLimitUser);
+}
 
 export function refuseOverBudget(budget: Budget, limit: LimitClass, now: number) {
   if (budget.observed <= budget.limit) return;

@@ -12,18 +12,29 @@ const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 export function requestIds(): (now: number) => string {
   const random = Buffer.alloc(4096);
   let used = random.length;
+  let written = 0;
+  let prefix = "";
   return (now) => {
     if (used + 16 > random.length) {
       randomFillSync(random);
       used = 0;
     }
-    let id = "";
-    for (let time = now, digit = 0; digit < 10; digit++, time = Math.floor(time / 32)) {
-      id = ALPHABET.charAt(time % 32) + id;
+    if (now !== written) {
+      written = now;
+      prefix = timePart(now);
     }
+    let id = prefix;
     for (let digit = 0; digit < 16; digit++) id += ALPHABET.charAt((random[used++] ?? 0) & 31);
     return id;
   };
+}
+
+function timePart(now: number): string {
+  let text = "";
+  for (let time = now, digit = 0; digit < 10; digit++, time = Math.floor(time / 32)) {
+    text = ALPHABET.charAt(time % 32) + text;
+  }
+  return text;
 }
 
 /** Every token that the request shows and whom it wants to act for; nothing of it is believed yet. */
@@ -50,17 +61,23 @@ export function siteNamer(config: Config): (request: FastifyRequest) => string {
     ...(external ? [external.host] : []),
   ]);
   const fallback = external?.origin ?? `http://${config.host}:${config.port}`;
-  return (request) => {
-    const host = request.host.toLowerCase();
+  // Nearly all requests name the same host, so what was found of the last one is kept.
+  let last = { protocol: "", host: "", site: fallback };
+  return ({ protocol, host }) => {
+    if (host !== last.host || protocol !== last.protocol) last = { protocol, host, site: siteOf(protocol, host.toLowerCase()) };
+    return last.site;
+  };
+
+  function siteOf(protocol: string, host: string): string {
     const known =
       LOOPBACK.test(host) ||
       allowed.has(host) ||
       allowed.has(host.replace(/:\d+$/, "")) ||
       (allowed.has("*") && /^[\w.:[\]-]+$/.test(host));
-    const site = `${request.protocol}://${host}`;
+    const site = `${protocol}://${host}`;
     // A port past 65535 or 127.999.0.1 looks like a host but is none.
     return known && URL.canParse(site) ? site : fallback;
-  };
+  }
 }
 
 /** Bytes of the longest target that is looked at. */

@@ -110,6 +110,8 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   const reads = endpoint.method === "GET";
   const isOffered = offered(endpoint, config);
   const isPaidFor = paidFor(endpoint, config);
+  // A write gets its transaction instead, and nothing that would go around it.
+  const data = reads ? { db: db.read, databases: db } : endpoint.transaction === "own" ? { databases: db } : undefined;
   const handle = endpoint.handle as (context: object) => unknown;
   const prepare = endpoint.prepare as ((context: object) => Promise<object>) | undefined;
 
@@ -132,6 +134,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
       setHeader: (name: string, value: string) => exchange.headers.push(name, value),
       ...granted,
       params,
+      ...data,
     };
     if (paged) {
       context["page"] = pageFor(paged, readPaging(paged, params as PagingInput), db.read, {
@@ -150,8 +153,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   }
 
   async function run(context: Record<string, unknown>, exchange: Exchange): Promise<unknown> {
-    if (reads) return handle({ ...context, db: db.read, databases: db });
-    if (endpoint.transaction === "own") return handle({ ...context, databases: db });
+    if (data) return handle(context);
     return db.transaction(async (tx) => {
       let target: AuditTarget | undefined;
       const answer = await handle({ ...context, tx, audit: (named: AuditTarget) => (target = named) });
