@@ -12,7 +12,6 @@ import type { Meter } from "./metrics.ts";
 /** What every answer carries, JSON or not. */
 const ALWAYS = [
   ["x-content-type-options", "nosniff"],
-  ["x-frame-options", "DENY"],
   ["referrer-policy", "no-referrer"],
   ["vary", "Origin"],
 ].flat();

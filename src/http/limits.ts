@@ -52,7 +52,12 @@ export function makeLimiter(now: () => number): Limiter {
       const own = (counts.get(caller) ?? 0) + 1;
       counts.set(caller, own);
       if (own * MOST_PROCESSES >= limit) changed.add(caller);
-      return { name, limit, observed: own + (others.size === 0 ? 0 : (others.get(shared(caller)) ?? 0)), reset: (minute + 1) * 60 };
+      return {
+        name,
+        limit,
+        observed: own + (others.size === 0 ? 0 : (others.get(shared(caller)) ?? 0)),
+        reset: (minute + 1) * 60,
+      };
     },
     drain() {
       turn(now());

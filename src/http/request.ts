@@ -64,7 +64,8 @@ export function siteNamer(config: Config): (request: FastifyRequest) => string {
   // Nearly all requests name the same host, so what was found of the last one is kept.
   let last = { protocol: "", host: "", site: fallback };
   return ({ protocol, host }) => {
-    if (host !== last.host || protocol !== last.protocol) last = { protocol, host, site: siteOf(protocol, host.toLowerCase()) };
+    if (host !== last.host || protocol !== last.protocol)
+      last = { protocol, host, site: siteOf(protocol, host.toLowerCase()) };
     return last.site;
   };
 
@@ -95,7 +96,7 @@ export function linkTo(
 ): string | undefined {
   const pairs: string[] = [];
   for (const [name, value] of Object.entries(params)) {
-    if (!(name in changes) && !SECRETS.has(name)) addPairs(pairs, encodeURIComponent(name), value);
+    if (!(name in changes) && !isSecret(name)) addPairs(pairs, encodeURIComponent(name), value);
   }
   for (const [name, value] of Object.entries(changes)) {
     if (value !== undefined) pairs.push(`${name}=${encodeURIComponent(value)}`);
@@ -105,6 +106,8 @@ export function linkTo(
 }
 
 const SECRETS = new Set(["private_token", "access_token", "job_token", "token", "password"]);
+// A JSON body that is sent as a form is one long name, with the token in it.
+const isSecret = (name: string) => SECRETS.has(name) || name.includes("flpat-");
 
 function addPairs(pairs: string[], name: string, value: unknown) {
   if (Array.isArray(value)) {

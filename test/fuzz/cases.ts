@@ -5,6 +5,7 @@ import { pathNames } from "#http/endpoint.ts";
 import { paramsOf } from "#http/serve.ts";
 import { type Change, changesFor } from "./changes.ts";
 import type { Field } from "./encode.ts";
+import { foundBefore } from "./found.ts";
 import { Upload } from "./marks.ts";
 import { type Asked, type Encoding, finish, newDraft, setField, withoutFiles } from "./request.ts";
 import { cursorValue, DATABASE_BREAKERS, validValue } from "./values.ts";
@@ -31,27 +32,30 @@ interface Position {
 interface Ingredients {
   readonly values: Readonly<Record<string, unknown>>;
   readonly caller: Caller;
-  readonly shown: (typeof TOKEN_PLACES)[number];
+  readonly shown: TokenPlace;
   readonly encoding: Encoding;
   readonly position: Position | undefined;
   readonly changes: readonly Change[];
 }
 
-const TOKEN_PLACES = [
-  "header",
-  "header",
-  "header",
-  "bearer",
-  "bearer",
-  "query",
-  "query",
-  "body",
-  "body",
-  "all",
-  "two",
-] as const;
-const WITH_BODY: readonly Encoding[] = ["json", "json", "form", "multipart", "none"];
-const WITHOUT_BODY: readonly Encoding[] = ["none", "none", "none", "json", "form"];
+const byWeight = <const T>(...choices: [value: T, weight: number][]) =>
+  fc.oneof(...choices.map(([value, weight]) => ({ arbitrary: fc.constant(value), weight })));
+
+/** Where a request shows its token; `all` is the same one three times, `two` are different ones. */
+type TokenPlace = "header" | "bearer" | "query" | "body" | "all" | "two";
+const tokenPlace: Arbitrary<TokenPlace> = byWeight(
+  ["header", 3],
+  ["bearer", 2],
+  ["query", 2],
+  ["body", 2],
+  ["all", 1],
+  ["two", 1],
+);
+
+const WITH_BODY: readonly Encoding[] = ["json", "form", "multipart", "none"];
+const WITHOUT_BODY: readonly Encoding[] = ["none", "json", "form"];
+const withBody: Arbitrary<Encoding> = byWeight(["json", 2], ["form", 1], ["multipart", 1], ["none", 1]);
+const withoutBody: Arbitrary<Encoding> = byWeight(["none", 3], ["json", 1], ["form", 1]);
 
 interface Rules {
   readonly atLeastOneOf?: readonly (readonly string[])[];
@@ -64,7 +68,7 @@ function kitchen({ name, endpoint }: Operation, world: World) {
   const { atLeastOneOf = [], allOrNoneOf = [] } = params as Rules;
   const inPath = pathNames(endpoint.path);
   const properties = Object.entries(params.properties);
-  const encodings = ["GET", "DELETE"].includes(endpoint.method) ? WITHOUT_BODY : WITH_BODY;
+  const bodiless = endpoint.method === "GET" || endpoint.method === "DELETE";
   const orders = params.properties["cursor"]
     ? (params.properties["order_by"] as TSchema & { enum: string[] }).enum
     : undefined;
@@ -93,19 +97,17 @@ function kitchen({ name, endpoint }: Operation, world: World) {
         { nil: undefined, freq: 3 },
       )
     : fc.constant(undefined);
-  const ingredients = (
-    changes: Arbitrary<readonly Change[]>,
-    callers: readonly Caller[],
-    places: readonly Ingredients["shown"][],
-  ) =>
-    fc.record<Ingredients>({
-      values,
-      caller: fc.constantFrom(...callers),
-      shown: fc.constantFrom(...places),
-      encoding: fc.constantFrom(...encodings),
-      position,
-      changes,
-    });
+  const cases = (kind: Kind, callers: readonly Caller[], changes: Arbitrary<readonly Change[]>) =>
+    fc
+      .record<Ingredients>({
+        values,
+        caller: fc.constantFrom(...callers),
+        shown: tokenPlace,
+        encoding: bodiless ? withoutBody : withBody,
+        position,
+        changes,
+      })
+      .map((given) => build(kind, given));
 
   function build(kind: Kind, { values: given, caller, shown, encoding, position: at, changes }: Ingredients): Case {
     const complete = withoutHalfGroups(given, allOrNoneOf);
@@ -127,52 +129,32 @@ function kitchen({ name, endpoint }: Operation, world: World) {
   const usual = [world.administrator, world.administrator, world.administrator, world.user, world.user];
   const mixed = [...usual, ...usual, ...world.callers];
   // A password costs as much to hash as a hundred other requests do.
-  const weight = params.properties["password"] ? 1 : 4;
+  const isHeavy = params.properties["password"] !== undefined;
   return {
-    weight,
+    weight: isHeavy ? 1 : 4,
     random: fc.oneof(
-      {
-        arbitrary: ingredients(fc.constant([]), [...usual, ...mixed], TOKEN_PLACES).map((given) =>
-          build("valid", given),
-        ),
-        weight: 2,
-      },
-      {
-        arbitrary: ingredients(
-          change.map((only) => [only]),
-          mixed,
-          TOKEN_PLACES,
-        ).map((given) => build("almost valid", given)),
-        weight: 5,
-      },
-      {
-        arbitrary: ingredients(fc.array(change, { minLength: 2, maxLength: 5 }), mixed, TOKEN_PLACES).map((given) =>
-          build("hostile", given),
-        ),
-        weight: 3,
-      },
+      { arbitrary: cases("valid", [...usual, ...mixed], fc.constant([])), weight: 2 },
+      { arbitrary: cases("almost valid", mixed, fc.tuple(change)), weight: 5 },
+      { arbitrary: cases("hostile", mixed, fc.array(change, { minLength: 2, maxLength: 5 })), weight: 3 },
     ),
-    /** What breaks the database, on each parameter by turns in query, JSON, form and multipart. */
+    /** What breaks the database, on each parameter in query, JSON, form and multipart; by turns where it is heavy. */
     *seeds(): Generator<Case> {
+      const encodings = bodiless ? WITHOUT_BODY : WITH_BODY;
       let turn = 0;
-      for (const [key, schema] of properties) {
+      for (const [at, [key, schema]] of properties.entries()) {
         const group = allOrNoneOf.find((keys) => keys.includes(key)) ?? [];
-        for (const breaker of Object.values(DATABASE_BREAKERS)) {
-          turn++;
-          const wanted = properties.filter(([other]) => needed.has(other) || group.includes(other));
-          const [base] = fc.sample(
-            fc.record(Object.fromEntries(wanted.map(([other, its]) => [other, validValue(other, its)]))),
-            {
-              seed: turn,
-              numRuns: 1,
-            },
-          );
-          yield build("seed", {
-            values: { ...base, ...unlike(base, turn) },
-            ...{ caller: world.administrator, shown: "header", position: undefined },
-            encoding: encodings[turn % encodings.length] ?? "none",
-            changes: [(draft) => setField(draft, key, inside(schema, breaker(schema)))],
-          });
+        const wanted = properties.filter(([other]) => needed.has(other) || group.includes(other));
+        const base = fc.record(Object.fromEntries(wanted.map(([other, its]) => [other, validValue(other, its)])));
+        for (const [number, breaker] of Object.values(DATABASE_BREAKERS).entries()) {
+          const once = isHeavy || inPath.includes(key);
+          for (const encoding of once ? encodings.slice((at + number) % encodings.length).slice(0, 1) : encodings) {
+            const [sample = {}] = fc.sample(base, { seed: ++turn, numRuns: 1 });
+            yield build("seed", {
+              values: { ...sample, ...unlike(sample, turn) },
+              ...{ caller: world.administrator, shown: "header", position: undefined, encoding },
+              changes: [(draft) => setField(draft, key, inside(schema, breaker(schema)))],
+            });
+          }
         }
       }
     },
@@ -195,9 +177,9 @@ function withoutHalfGroups(
 }
 
 /** Names of its own for each seed, since the random ones would repeat. */
-const unlike = (base: Record<string, unknown> | undefined, turn: number) => ({
-  ...(base && "username" in base && { username: `seed-${turn}` }),
-  ...(base && "email" in base && { email: `seed-${turn}@example.com` }),
+const unlike = (sample: Record<string, unknown>, turn: number) => ({
+  ...("username" in sample && { username: `seed-${turn}` }),
+  ...("email" in sample && { email: `seed-${turn}@example.com` }),
 });
 
 const inside = (schema: TSchema, value: unknown): unknown =>
@@ -234,7 +216,7 @@ function showToken(
 export function casesOf(resources: Resources, world: World): { seeds: readonly Case[]; random: Arbitrary<Case> } {
   const kitchens = operationsOf(resources).map((operation) => kitchen(operation, world));
   return {
-    seeds: kitchens.flatMap(({ seeds }) => [...seeds()]),
+    seeds: [...foundBefore(world), ...kitchens.flatMap(({ seeds }) => [...seeds()])],
     random: fc.oneof(...kitchens.map(({ weight, random }) => ({ weight, arbitrary: random }))),
   };
 }

@@ -1,11 +1,11 @@
 import fc, { type Arbitrary } from "fast-check";
 import type { TObject } from "typebox";
-import type { Keywords } from "#http/params/scalars.ts";
+import { hostileHeaders, hostileHost } from "./hostile-headers.ts";
 import { hostileJson } from "./hostile-json.ts";
-import { hostileHeaders, hostileHost, hostileQuery, hostileType } from "./hostile-parts.ts";
+import { hostileQuery, hostileType } from "./hostile-parts.ts";
 import { hostileFile } from "./images.ts";
 import { BOUNDARY, type Draft, type Encoding, setField, withoutFiles } from "./request.ts";
-import { hostileSegment, hostileValue } from "./values.ts";
+import { hostileSegment, hostileValue, isFile } from "./values.ts";
 
 /** One thing that is done to a request. */
 export type Change = (draft: Draft) => void;
@@ -174,9 +174,7 @@ const moved: Arbitrary<Change> = fc.constant((draft) => {
 export function changesFor(params: TObject): Arbitrary<Change> {
   const properties = Object.entries(params.properties);
   const names = [...properties.map(([name]) => name), "sudo", "private_token", "per_page", "unknown", "__proto__"];
-  const files = properties
-    .filter(([, schema]) => JSON.stringify(schema).includes('"binary"' satisfies Keywords["format"]))
-    .map(([name]) => name);
+  const files = properties.filter(([, schema]) => isFile(schema)).map(([name]) => name);
   return fc.oneof(
     { arbitrary: fieldChange(names), weight: 12 },
     { arbitrary: fileChange(files.length > 0 ? files : ["file"]), weight: files.length > 0 ? 6 : 1 },

@@ -143,20 +143,17 @@ async function runInside(share: Share, tally: Tally) {
   let spent = process.threadCpuUsage();
   const watch = setInterval(() => {
     const { user, system } = process.threadCpuUsage(spent);
-    if ((user + system) / 1000 > LONGEST_BLOCK)
-      for (const suspect of [...recent, ...busy.values()]) blocking.set(suspect.index, suspect);
+    const isBlocked = (user + system) / 1000 > LONGEST_BLOCK;
+    for (const suspect of isBlocked ? [...recent, ...busy.values()] : []) blocking.set(suspect.index, suspect);
     spent = process.threadCpuUsage();
     recent = [];
   }, 20);
   const surprise = (what: string) => (error: unknown) => {
-    const cause = `${what}: ${tidied(error instanceof Error ? { message: error.message, stack: error.stack ?? "" } : { message: String(error) })}`;
     const [around] = [...busy.values(), ...recent];
-    if (around)
-      tally.amend(
-        { ...failureOf(cause, around.index, around.item, NO_ANSWER), about: "a request at that time" },
-        false,
-      );
-    else throw error;
+    if (!around) throw error;
+    const cause = `${what}: ${tidied(error instanceof Error ? error : new Error(String(error)))}`;
+    const failure = failureOf(cause, around.index, around.item, NO_ANSWER);
+    tally.amend({ ...failure, about: "a request at that time" }, false);
   };
   process.on("unhandledRejection", surprise("unhandled rejection"));
   process.on("uncaughtException", surprise("uncaught exception"));
@@ -177,8 +174,8 @@ async function runInside(share: Share, tally: Tally) {
   /** Asks again what was slow among others, with nothing else going on. */
   async function accuse(suspects: readonly Suspect[], cause: string, isGuilty: (item: Case) => Promise<boolean>) {
     for (const { index, item } of suspects.slice(0, 200)) {
-      if ((await isGuilty(item)) && (await isGuilty(item)))
-        tally.amend(failureOf(`${item.operation}: ${cause}`, index, item, NO_ANSWER), true);
+      const isSure = (await isGuilty(item)) && (await isGuilty(item));
+      if (isSure) tally.amend(failureOf(`${item.operation}: ${cause}`, index, item, NO_ANSWER), true);
     }
   }
 
@@ -195,10 +192,8 @@ async function runInside(share: Share, tally: Tally) {
     });
     if (counterexample) failure.request = shown(bytesOf(counterexample[0].asked));
   }
-  if (share.plants.length === 0) {
-    for (const failure of fresh.filter(({ index }) => index >= seeds.length).slice(0, MOST_SHRUNK))
-      await shrink(failure);
-  }
+  const shrinkable = share.plants.length > 0 ? [] : fresh.filter(({ index }) => index >= seeds.length);
+  for (const failure of shrinkable.slice(0, MOST_SHRUNK)) await shrink(failure);
   for (const [cause] of journal.complaints) {
     tally.amend({ cause, index: -1, about: "somewhere in the run", request: "", answer: "" }, false);
   }

@@ -48,7 +48,7 @@ function talk(
   const { promise, resolve } = Promise.withResolvers<Talk>();
   const socket: Socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   const answers: Answer[] = [];
-  const methods = bytes.toString("latin1").startsWith("HEAD ") ? "HEAD" : "GET";
+  const method = bytes.toString("latin1").startsWith("HEAD ") ? "HEAD" : "GET";
   let received: Buffer = Buffer.alloc(0);
   let quiet: NodeJS.Timeout | undefined;
   const settle = (problem: string | undefined) => {
@@ -67,7 +67,7 @@ function talk(
     clearTimeout(quiet);
     if (answers.length >= wanted && received.length === 0) quiet = setTimeout(settle, QUIET, undefined);
   };
-  const next = (ended: boolean) => (received.length === 0 ? undefined : readAnswer(received, methods, ended));
+  const next = (ended: boolean) => (received.length === 0 ? undefined : readAnswer(received, method, ended));
   socket.on("data", (data: Buffer) => {
     received = Buffer.concat([received, data]);
     read(false);
@@ -104,10 +104,10 @@ async function runRaw(port: number, item: RawCase, judge: Judge, tally: Tally) {
     answer.status === 408 && item.patience ? [] : judge({ method: "GET" }, answer, undefined),
   );
   if (said.problem !== undefined) causes.push(said.problem);
-  else if (!expected)
-    causes.push(
-      `answers ${statuses.join(", ") || "none"} instead of ${wanted.map((allowed) => allowed.join(" or ")).join(", ")}`,
-    );
+  else if (!expected) {
+    const hoped = wanted.map((allowed) => allowed.join(" or ")).join(", ");
+    causes.push(`answers ${statuses.join(", ") || "none"} instead of ${hoped}`);
+  }
   const failures = causes.map((cause) => failure(`${name}: ${cause}`, "raw request", bytes, said));
   tally.record("raw", statuses[0] ?? 0, undefined, failures);
 }
@@ -226,13 +226,8 @@ async function runSocket(share: SocketShare, tally: Tally) {
   await pause(500);
   if (!(await isUp())) amend("the server is gone");
   const log = server.log();
-  for (const line of new Set(
-    log
-      .split("\n")
-      .filter((text) => text.startsWith('{"level"'))
-      .map(withoutNumbers),
-  ))
-    amend(`the server logs ${line}`);
+  const warnings = log.split("\n").filter((line) => line.startsWith('{"level"'));
+  for (const warning of new Set(warnings.map(withoutNumbers))) amend(`the server logs ${warning}`);
   if (log.includes(PASSWORD_CANARY) || log.includes("flpat-")) amend("the log holds a secret");
   await server.stop();
   await app.close();

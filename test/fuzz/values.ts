@@ -229,6 +229,8 @@ export const hostileSegment: Arbitrary<string> = fc.oneof(
 const withoutNull = (schema: TSchema): TSchema =>
   Type.IsUnion(schema) ? (schema.anyOf.find((option) => !Type.IsNull(option)) ?? schema) : schema;
 
+export const isFile = (schema: TSchema) => (withoutNull(schema) as Keywords).format === "binary";
+
 const id = fc.oneof(
   { arbitrary: fc.integer({ min: 1, max: 40 }), weight: 8 },
   { arbitrary: fc.nat(100_000), weight: 1 },
@@ -292,6 +294,6 @@ export function validValue(name: string, given: TSchema): Arbitrary<unknown> {
       Object.fromEntries(Object.entries(schema.properties).map(([key, inner]) => [key, validValue(key, inner)])),
     );
   }
-  if ((schema as Keywords).format === "binary") return image;
+  if (isFile(schema)) return image;
   return words;
 }

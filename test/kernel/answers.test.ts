@@ -164,7 +164,6 @@ describe("answers that are not JSON", () => {
     assert.equal(reply.headers["content-type"], "image/png");
     assert.equal(reply.headers["content-security-policy"], "default-src 'self'");
     assert.equal(reply.headers["content-length"], "3");
-    assert.equal(reply.headers["x-frame-options"], "DENY");
   });
 
   test("the git dialect tells errors as plain text", async () => {

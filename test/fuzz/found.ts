@@ -1,0 +1,52 @@
+import type { Case } from "./cases.ts";
+import { BOUNDARY } from "./request.ts";
+import type { World } from "./world.ts";
+
+const cursor = (...parts: unknown[]) => Buffer.from(JSON.stringify(parts)).toString("base64url");
+
+/** Requests that once were answered wrongly; they are asked again in every run. */
+export function foundBefore({ administrator }: World): Case[] {
+  const token = administrator.token ?? "";
+  const known = ["private-token", token] as const;
+  const ask = (method: string, target: string, headers: Case["asked"]["headers"], body?: Buffer | string): Case => ({
+    ...{ kind: "seed", operation: `${method} ${target.slice(0, 40)}`, caller: administrator.name },
+    asked: { method, target, headers, body: typeof body === "string" ? Buffer.from(body) : body },
+  });
+  const form = ["content-type", "application/x-www-form-urlencoded"] as const;
+  const multipart = ["content-type", `multipart/form-data; boundary=${BOUNDARY}`] as const;
+  const host = ["host", "localhost"] as const;
+  return [
+    // Hosts that look like loopback but are no host, in a link or an address of their own.
+    ask("GET", "/api/v4/user", [["host", "127.999.0.1"], known]),
+    ask("GET", "/api/v4/user", [["host", "localhost:99999"], known]),
+    // A cursor of a year that the database reads as an offset.
+    ask(
+      "GET",
+      `/api/v4/users?order_by=updated_at&sort=asc&pagination=keyset&cursor=${cursor("updated_at", "asc", "+010000-01-01T00:00:00.000Z", 0)}`,
+      [host, known],
+    ),
+    // Links that repeat a whole body, or the token of a body that is called a form.
+    ask("GET", "/api/v4/users", [host, known, form], `unknown=${"a".repeat(40_000)}`),
+    ask("GET", "/api/v4/users", [host, form], JSON.stringify({ search: "Zoe", private_token: token })),
+    // A token that is no text.
+    ask("GET", "/api/v4/users?private_token[a]=b", [host]),
+    ask("GET", "/api/v4/users?private_token[]=b", [host]),
+    // Not modified, but with a content type.
+    ask("GET", "/-/api/swagger-ui.css", [host, ["if-none-match", "*"]]),
+    // Two parameters that share one row of a unique index, as long as they may be and longer.
+    ask("POST", "/api/v4/users", [host, known, form], identity(512, 128)),
+    ask("POST", "/api/v4/users", [host, known, form], identity(1024, 1024)),
+    // Too large, and refused only when all of it was read.
+    ask("HEAD", "/", [host, multipart], Buffer.alloc(5 * 1024 * 1024 + 1)),
+    ask("GET", "/api/v4/users", [host, multipart], Buffer.alloc(5 * 1024 * 1024 + 1)),
+  ];
+}
+
+function identity(idLength: number, providerLength: number): string {
+  const name = `long-${idLength}`;
+  const fields = { username: name, name, email: `${name}@example.com`, reset_password: "true" };
+  return new URLSearchParams({ ...fields, extern_uid: wide(idLength), provider: wide(providerLength) }).toString();
+}
+
+const wide = (length: number) =>
+  Array.from({ length }, (_, index) => String.fromCodePoint(0x20000 + ((index * 7919) % 0xa000))).join("");
