@@ -61,7 +61,7 @@ interface Reads {
   readonly db: Db;
   readonly databases: Databases;
 }
-interface Writes {
+export interface Writes {
   readonly tx: Tx;
   /** Says what the write was done to; the kernel writes the audit row in the same transaction. */
   audit(target: AuditTarget): void;

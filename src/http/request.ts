@@ -92,11 +92,14 @@ export function linkTo(
   site: string,
   path: string,
   params: RawSet,
+  pathNames: readonly string[],
   changes: Readonly<Record<string, string | number | undefined>>,
 ): string | undefined {
   const pairs: string[] = [];
-  for (const [name, value] of Object.entries(params)) {
-    if (!(name in changes) && !isSecret(name)) addPairs(pairs, encodeURIComponent(name), value);
+  for (const name of Object.keys(params)) {
+    if (name in changes || pathNames.includes(name) || isSecret(name)) continue;
+    addPairs(pairs, encodeURIComponent(name), params[name]);
+    if (pairs.length > MOST_PAIRS) return undefined;
   }
   for (const [name, value] of Object.entries(changes)) {
     if (value !== undefined) pairs.push(`${name}=${encodeURIComponent(value)}`);
@@ -109,7 +112,11 @@ const SECRETS = new Set(["private_token", "access_token", "job_token", "token", 
 // A JSON body that is sent as a form is one long name, with the token in it.
 const isSecret = (name: string) => SECRETS.has(name) || name.includes("flpat-");
 
+/** No target holds more; a body may, and making pairs of all of it would take too long. */
+const MOST_PAIRS = MOST_TARGET / 2;
+
 function addPairs(pairs: string[], name: string, value: unknown) {
+  if (pairs.length > MOST_PAIRS) return;
   if (Array.isArray(value)) {
     for (const item of value) addPairs(pairs, `${name}%5B%5D`, item);
   } else if (typeof value === "object" && value !== null) {

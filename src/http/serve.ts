@@ -138,7 +138,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
     };
     if (paged) {
       context["page"] = pageFor(paged, readPaging(paged, params as PagingInput), db.read, {
-        link: (changes) => linkTo(site, pathOf(request), withoutPath(raw, names), changes),
+        link: (changes) => linkTo(site, pathOf(request), raw, names, changes),
         setHeader: (name, value) => exchange.headers.push(name, value),
       });
     }
@@ -226,9 +226,3 @@ export function countRefused({ services }: Kernel, exchange: Exchange, limit: Li
 }
 
 const pathOf = (request: FastifyRequest) => request.originalUrl.split("?", 1)[0] ?? "";
-
-function withoutPath(raw: RawSet, names: readonly string[]): RawSet {
-  const rest = { ...raw };
-  for (const name of names) delete rest[name];
-  return rest;
-}

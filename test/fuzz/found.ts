@@ -13,6 +13,7 @@ export function foundBefore({ administrator }: World): Case[] {
     asked: { method, target, headers, body: typeof body === "string" ? Buffer.from(body) : body },
   });
   const form = ["content-type", "application/x-www-form-urlencoded"] as const;
+  const json = ["content-type", "application/json"] as const;
   const multipart = ["content-type", `multipart/form-data; boundary=${BOUNDARY}`] as const;
   const host = ["host", "localhost"] as const;
   return [
@@ -28,6 +29,7 @@ export function foundBefore({ administrator }: World): Case[] {
     // Links that repeat a whole body, or the token of a body that is called a form.
     ask("GET", "/api/v4/users", [host, known, form], `unknown=${"a".repeat(40_000)}`),
     ask("GET", "/api/v4/users", [host, form], JSON.stringify({ search: "Zoe", private_token: token })),
+    ask("GET", "/api/v4/users", [host, known, json], manyKeys(50_000)),
     // A token that is no text.
     ask("GET", "/api/v4/users?private_token[a]=b", [host]),
     ask("GET", "/api/v4/users?private_token[]=b", [host]),
@@ -41,6 +43,9 @@ export function foundBefore({ administrator }: World): Case[] {
     ask("GET", "/api/v4/users", [host, multipart], Buffer.alloc(5 * 1024 * 1024 + 1)),
   ];
 }
+
+const manyKeys = (count: number) =>
+  JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 1])));
 
 function identity(idLength: number, providerLength: number): string {
   const name = `long-${idLength}`;

@@ -3,13 +3,14 @@ import { administrator, signedIn } from "#access/access.ts";
 import { type Actor, isAdministrator } from "#access/actor.ts";
 import { SCOPES } from "#access/scopes.ts";
 import type { Db } from "#db/database.ts";
-import { endpoint } from "#http/endpoint.ts";
+import { endpoint, type Writes } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { badRequest, forbidden, missing } from "#lib/refusal.ts";
+import type { Services } from "#services.ts";
 import { createToken, endFamily, revokeToken, rotateToken } from "./actions.ts";
 import { NewToken, presentNewToken, presentToken, Token } from "./entity.ts";
 import { Expiry, NewOwnToken, NewTokenOfUser, TokenFilters, TokenId } from "./params.ts";
-import { filtered, sortedBy, tokensOf } from "./queries.ts";
+import { filtered, sortedBy, type TokenRow, tokensOf } from "./queries.ts";
 
 /** A token may always look at itself and end itself, whatever else it may do. */
 const withAnyScope = signedIn({ scopes: SCOPES });
@@ -63,11 +64,7 @@ export const personalAccessTokens = {
     params: NewTokenOfUser,
     returns: NewToken,
     audit: "personal_access_token_created",
-    async handle({ tx, params, audit }) {
-      const { row, value } = await createToken(tx, { ...params, userId: params.user_id });
-      audit({ ...nameOf(row), details: { user_id: row.user_id, scopes: row.scopes } });
-      return presentNewToken(row, value);
-    },
+    handle: ({ params, ...writing }) => created(writing, { ...params, userId: params.user_id }),
   }),
 
   createOwn: endpoint({
@@ -78,11 +75,7 @@ export const personalAccessTokens = {
     params: NewOwnToken,
     returns: NewToken,
     audit: "personal_access_token_created",
-    async handle({ tx, actor, params, audit }) {
-      const { row, value } = await createToken(tx, { ...params, userId: actor.user.id });
-      audit({ ...nameOf(row), details: { user_id: row.user_id, scopes: row.scopes } });
-      return presentNewToken(row, value);
-    },
+    handle: ({ actor, params, ...writing }) => created(writing, { ...params, userId: actor.user.id }),
   }),
 
   rotateSelf: endpoint({
@@ -94,13 +87,8 @@ export const personalAccessTokens = {
     returns: NewToken,
     status: 200,
     audit: "personal_access_token_rotated",
-    async handle({ tx, actor, params, services, audit }) {
-      const { id } = await ownToken(tx, actor);
-      const { require_token_expiry } = await services.settings.current();
-      const { row, value } = await rotateToken(tx, id, require_token_expiry, params.expires_at);
-      audit({ ...nameOf(row), details: { previous_id: id } });
-      return presentNewToken(row, value);
-    },
+    handle: async ({ actor, params, ...writing }) =>
+      rotated(writing, await ownToken(writing.tx, actor), params.expires_at),
   }),
 
   rotate: endpoint({
@@ -112,13 +100,8 @@ export const personalAccessTokens = {
     returns: NewToken,
     status: 200,
     audit: "personal_access_token_rotated",
-    async handle({ tx, actor, params, services, audit }) {
-      const { id } = await visibleToken(tx, actor, params.id);
-      const { require_token_expiry } = await services.settings.current();
-      const { row, value } = await rotateToken(tx, id, require_token_expiry, params.expires_at);
-      audit({ ...nameOf(row), details: { previous_id: id } });
-      return presentNewToken(row, value);
-    },
+    handle: async ({ actor, params, ...writing }) =>
+      rotated(writing, await visibleToken(writing.tx, actor, params.id), params.expires_at),
   }),
 
   revokeSelf: endpoint({
@@ -128,11 +111,7 @@ export const personalAccessTokens = {
     access: withAnyScope,
     params: Self,
     audit: "personal_access_token_revoked",
-    async handle({ tx, actor, audit }) {
-      const token = await ownToken(tx, actor);
-      await revokeToken(tx, token.id);
-      audit(nameOf(token));
-    },
+    handle: async ({ actor, ...writing }) => revoked(writing, await ownToken(writing.tx, actor)),
   }),
 
   revoke: endpoint({
@@ -142,13 +121,30 @@ export const personalAccessTokens = {
     access: signedIn(),
     params: TokenId,
     audit: "personal_access_token_revoked",
-    async handle({ tx, actor, params, audit }) {
-      const token = await visibleToken(tx, actor, params.id);
-      await revokeToken(tx, token.id);
-      audit(nameOf(token));
-    },
+    handle: async ({ actor, params, ...writing }) => revoked(writing, await visibleToken(writing.tx, actor, params.id)),
   }),
 };
+
+/** What a write hands on to what does it. */
+type Writing = Pick<Writes, "tx" | "audit"> & { readonly services: Services };
+
+async function created({ tx, audit }: Writing, wanted: Parameters<typeof createToken>[1]) {
+  const { row, value } = await createToken(tx, wanted);
+  audit({ ...nameOf(row), details: { user_id: row.user_id, scopes: row.scopes } });
+  return presentNewToken(row, value);
+}
+
+async function rotated({ tx, audit, services }: Writing, { id }: TokenRow, expires_at: string | undefined) {
+  const { require_token_expiry } = await services.settings.current();
+  const { row, value } = await rotateToken(tx, id, require_token_expiry, expires_at);
+  audit({ ...nameOf(row), details: { previous_id: id } });
+  return presentNewToken(row, value);
+}
+
+async function revoked({ tx, audit }: Writing, token: TokenRow) {
+  await revokeToken(tx, token.id);
+  audit(nameOf(token));
+}
 
 /** The token of the request itself; through sudo it is another user's, so there is no "self". */
 async function ownToken(db: Db, actor: Actor) {
