@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import { pino } from "pino";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { openDatabase, type Databases } from "./database.ts";
-import { statementNames } from "./statements.ts";
+import { MOST_HELD, statementNames } from "./statements.ts";
 
 const log = pino({ level: "silent" });
 
@@ -41,14 +41,27 @@ describe("the pool", () => {
     assert.ok(db.statementCount() >= texts.length && db.statementCount() <= 4);
   });
 
-  it("stops naming when texts carry values", () => {
-    const warnings: unknown[] = [];
-    const names = statementNames({ info() {}, warn: (details: unknown) => void warnings.push(details) });
-    const given = Array.from({ length: 1_100 }, (_, n) => names.of(`select ${n}`));
-    assert.equal(new Set(given).size, 1_001);
-    assert.equal(given.at(-1), undefined);
-    assert.equal(names.count(), 1_000);
-    assert.equal(warnings.length, 1);
+  it("remembers a bounded number of names, which follow from the texts", () => {
+    const names = statementNames();
+    const first = names.of("select 0");
+    for (let n = 1; n <= 12_000; n++) names.of(`select ${n}`);
+    assert.ok(names.count() <= 5_000);
+    assert.equal(names.of("select 0"), first);
+  });
+
+  it("closes a connection that holds too many statements, and opens another", async () => {
+    const own = openDatabase({ url, log, poolSize: 1 });
+    const connection = async () => {
+      const { rows } = await sql<{ pid: number; held: number }>`
+        select pg_backend_pid() as pid, (select count(*) from pg_prepared_statements) as held`.execute(own.read);
+      return rows[0] ?? assert.fail();
+    };
+    const before = await connection();
+    for (let n = 0; n <= MOST_HELD; n++) await sql`select ${sql.lit(n)}`.execute(own.read);
+    const after = await connection();
+    assert.notEqual(after.pid, before.pid);
+    assert.ok(after.held < 10);
+    await own.close();
   });
 
   it("starts every session with its settings, whatever the address says", async () => {

@@ -7,7 +7,7 @@ import type { Log } from "./log.ts";
 import { keepPartitions, partitionsAhead, type PartitionsAhead } from "./partitions.ts";
 import { openPointConnections, type PointReads } from "./point.ts";
 import { connectionConfig } from "./sessions.ts";
-import { statementNames, type StatementNames } from "./statements.ts";
+import { MOST_HELD, statementNames, type StatementNames } from "./statements.ts";
 import type { Database } from "./types.ts";
 
 export type Db = Kysely<Database>;
@@ -23,7 +23,7 @@ export interface Databases {
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   keepPartitions(): Promise<string[]>;
   partitionsAhead(): Promise<PartitionsAhead[]>;
-  /** How many statements have names, which bounds what each connection holds. */
+  /** How many statements have names. */
   statementCount(): number;
   close(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export function openDatabase({
   statementTimeout = 5_000,
 }: DatabaseOptions): Databases {
   const session = { url, statementTimeout, lockTimeout: LOCK_TIMEOUT };
-  const names = statementNames(log);
+  const names = statementNames();
   const pool = new Pool({ ...connectionConfig(session), max: poolSize, idleTimeoutMillis: IDLE_TIMEOUT });
   pool.on("error", (error) => log.warn({ reason: error.message }, "An idle database connection broke"));
   const open = new Set<PoolClient>();
@@ -116,8 +116,10 @@ function namingPool(pool: Pool, names: StatementNames): PostgresPool {
 }
 
 function namingClient(client: PoolClient, names: StatementNames): PostgresPoolClient {
+  const held = new Set<string>();
   async function query(text: string, values: unknown[]) {
     const name = names.of(text);
+    if (name !== undefined) held.add(name);
     try {
       return await client.query({ name, text, values });
     } catch (error) {
@@ -128,5 +130,7 @@ function namingClient(client: PoolClient, names: StatementNames): PostgresPoolCl
       return client.query({ name: names.of(text), text, values });
     }
   }
-  return { query: query as unknown as PostgresPoolClient["query"], release: (destroy) => client.release(destroy) };
+  // What a connection holds ends with it, and the pool opens another.
+  const release = (destroy?: boolean) => client.release(destroy === true || held.size > MOST_HELD);
+  return { query: query as unknown as PostgresPoolClient["query"], release };
 }

@@ -1,5 +1,4 @@
 import { hash } from "node:crypto";
-import type { Log } from "./log.ts";
 
 /** Names statements by their text, so that PostgreSQL parses and plans each of them once a connection. */
 export interface StatementNames {
@@ -7,27 +6,27 @@ export interface StatementNames {
   of(text: string): string | undefined;
   /** Gives a statement another name after a migration made what connections hold under `stale` useless. */
   renew(text: string, stale: string | undefined): void;
-  /** How many statements have names: no connection holds more of them. */
+  /** How many names are remembered. */
   count(): number;
 }
 
-/** Every name holds memory in every connection, and far fewer are in use: more means texts that carry values. */
-const MOST_NAMES = 1_000;
+/**
+ * How many statements a connection may hold: each costs it memory, and callers can ask for more combinations of filters
+ * than anyone needs. A connection with more is closed when its work is done.
+ */
+export const MOST_HELD = 500;
+const MOST_REMEMBERED = 5_000;
 const PREPARED = /^\s*(?:select|insert|update|delete|merge|with|values)\b/i;
 
-export function statementNames(log: Log): StatementNames {
+export function statementNames(): StatementNames {
   const names = new Map<string, string>();
   let renewed = 0;
-  let warned = false;
   return {
     of(text) {
       const known = names.get(text);
       if (known !== undefined || !PREPARED.test(text)) return known;
-      if (names.size === MOST_NAMES) {
-        if (!warned) log.warn({ statement: text }, "Too many different statements: a text must not carry values");
-        warned = true;
-        return undefined;
-      }
+      // A name follows from the text, so that forgetting all of them loses nothing.
+      if (names.size === MOST_REMEMBERED) names.clear();
       const name = hash("sha256", text, "base64url");
       names.set(text, name);
       return name;

@@ -220,11 +220,12 @@ async function runSocket(share: SocketShare, tally: Tally) {
     if (index % 5 === 0) await leaveEarly(port, caseAt(index));
     if (index % 20 === 0) await world.restore();
   }
-  const kept = process.platform === "linux" ? await holdRefused(port, server.pid) : undefined;
-  if (kept !== undefined) amend(kept);
   await Promise.all(slow);
+  const stays = await isUp();
+  if (!stays) amend("the server is gone");
+  const kept = stays && process.platform === "linux" ? await holdRefused(port, server.pid) : undefined;
+  if (kept !== undefined) amend(kept);
   await pause(500);
-  if (!(await isUp())) amend("the server is gone");
   const log = server.log();
   const warnings = log.split("\n").filter((line) => line.startsWith('{"level"'));
   for (const warning of new Set(warnings.map(withoutNumbers))) amend(`the server logs ${warning}`);
