@@ -93,9 +93,12 @@ interface UserCustomAttributesTable {
 
 interface UsersTable {
   id: Generated<number>;
-  username: string;
-  name: string;
-  email: string;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+  admin: Generated<boolean>;
+  auditor: Generated<boolean>;
+  external: Generated<boolean>;
+  two_factor_enabled: Generated<boolean>;
   state: Generated<"active" | "blocked" | "ldap_blocked" | "deactivated" | "banned" | "blocked_pending_approval">;
   user_type: Generated<
     | "human"
@@ -115,13 +118,18 @@ interface UsersTable {
     | "duo_code_review_bot"
     | "import_user"
   >;
-  admin: Generated<boolean>;
-  auditor: Generated<boolean>;
-  external: Generated<boolean>;
+  username: string;
+  name: string;
+  search_text: GeneratedAlways<string>;
+  avatar_file: string | null;
+  locked_until: string | null;
+  email: string;
+  public_email: string | null;
+  namespace_id: number;
   private_profile: Generated<boolean>;
-  two_factor_enabled: Generated<boolean>;
   can_create_group: Generated<boolean>;
   view_diffs_file_by_file: Generated<boolean>;
+  password_expired: Generated<boolean>;
   projects_limit: Generated<number>;
   color_scheme_id: Generated<number>;
   theme_id: Generated<number>;
@@ -138,17 +146,13 @@ interface UsersTable {
   job_title: Generated<string>;
   pronouns: Generated<string>;
   location: string | null;
-  public_email: string | null;
   commit_email: string | null;
   unconfirmed_email: string | null;
   note: string | null;
   time_zone: string | null;
   preferred_language: Generated<string>;
   avatar_blob: string | null;
-  avatar_file: string | null;
   password_digest: string | null;
-  password_expired: Generated<boolean>;
-  locked_until: string | null;
   confirmed_at: string | null;
   last_sign_in_at: string | null;
   current_sign_in_at: string | null;
@@ -156,12 +160,8 @@ interface UsersTable {
   current_sign_in_ip: string | null;
   last_activity_on: string | null;
   email_reset_offered_at: string | null;
-  namespace_id: number;
   created_by_id: number | null;
   provisioned_by_group_id: number | null;
-  created_at: Generated<string>;
-  updated_at: Generated<string>;
-  search_text: GeneratedAlways<string>;
 }
 
 export interface Database {

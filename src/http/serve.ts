@@ -13,7 +13,8 @@ import { noSuchRoute, targetTooLong } from "./errors.ts";
 import { type Exchange, sendError, sendJson, sendNothing, sendPlain, sendStream } from "./exchange.ts";
 import { fieldGate, offered, paidFor, withinPlan, withProperties } from "./gates.ts";
 import { type LimitClass, refuseOverBudget, takeBudget } from "./limits.ts";
-import { pageFor, type PagedMark, type PagingInput, pagingParams, readPaging } from "./paging.ts";
+import { pager } from "./pages.ts";
+import { type PagedMark, type PagingInput, pagingParams, readPaging } from "./paging.ts";
 import { compileParams } from "./params/coerce.ts";
 import { parseQuery } from "./params/brackets.ts";
 import { parseJson } from "./params/json.ts";
@@ -103,6 +104,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   const gate = fieldGate(schemaOf(endpoint.returns), config);
   const meter = metrics.meterOf(operation);
   const paged = pagedOf(endpoint.returns);
+  const pageFor = paged && pager(paged);
   const success = successOf(endpoint);
   const contentType = plainOf(endpoint.returns)?.contentType;
   const body = endpoint.body ?? "params";
@@ -136,8 +138,8 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
       params,
       ...data,
     };
-    if (paged) {
-      context["page"] = pageFor(paged, readPaging(paged, params as PagingInput), db.read, {
+    if (paged && pageFor) {
+      context["page"] = pageFor(readPaging(paged, params as PagingInput), db, {
         link: (changes) => linkTo(site, pathOf(request), raw, names, changes),
         setHeader: (name, value) => exchange.headers.push(name, value),
       });

@@ -14,7 +14,9 @@ export type Viewer = "anonymous" | "user" | "administrator";
 const users = (db: Db) => db.selectFrom("users as u").select(summaryColumns);
 export type Users = ReturnType<typeof users>;
 
-const MOST_HITS = 20_000;
+/** How many hits are named: fewer of a search, whose every hit is a row that must be read. */
+const MOST_FOUND = 20_000;
+const MOST_PICKED = 50_000;
 
 /** How far hits that are too many to be named may be paged by number; keyset paging is as fast there as at the start. */
 export const FARTHEST = 5000;
@@ -42,29 +44,23 @@ export async function listUsers(
   const everyone = users(db);
   if (!search && !mayPickFew(filters, viewer))
     return { everyone, query: narrowed(everyone, filters, viewer, undefined, false) };
-  const found = await narrowed(everyone, filters, viewer, search, false)
+  const most = search ? MOST_FOUND : MOST_PICKED;
+  const hits = await narrowed(everyone, filters, viewer, search, false)
     .clearSelect()
     .select("u.id")
-    .limit(sql.lit(MOST_HITS + 1))
+    .limit(sql.lit(most + 1))
     .execute();
-  if (found.length > MOST_HITS) {
+  if (hits.length > most)
     return { everyone, query: narrowed(everyone, filters, viewer, search, true), total: Infinity };
-  }
-  return {
-    everyone,
-    query: usersById(
-      db,
-      found.map(({ id }) => id),
-    ),
-    total: found.length,
-  };
+  return { everyone, query: named(db, hits), total: hits.length };
 }
 
 // The offset is a fence: without it the planner may still walk an order and hold every row of it against the list.
-const usersById = (db: Db, ids: readonly number[]): Users =>
-  (
-    db.selectFrom(sql`(select * from users where id = any(${ids}::bigint[]) offset 0)`.as("u")) as unknown as Users
-  ).select(summaryColumns);
+function named(db: Db, hits: readonly { id: number }[]): Users {
+  const ids = `{${hits.map(({ id }) => id).join(",")}}`;
+  const users = sql`(select * from users where id = any(${ids}::bigint[]) offset 0)`.as("u");
+  return (db.selectFrom(users) as unknown as Users).select(summaryColumns);
+}
 
 const mayPickFew = (filters: Filters, viewer: Viewer) =>
   filters.blocked === true ||
@@ -165,8 +161,7 @@ type AnyQuery<O> = SelectQueryBuilder<any, any, O>;
 export const bestMatchFirst =
   ({ text }: Search) =>
   <O>(query: AnyQuery<O>) =>
-    query
-      .orderBy(sql`lower(u.public_email) is not distinct from lower(${text})`, "desc")
+    (text.includes("@") ? query.orderBy(sql`lower(u.public_email) is not distinct from lower(${text})`, "desc") : query)
       .orderBy(sql`lower(u.username) = lower(${text})`, "desc")
       .orderBy(sql`lower(u.name) = lower(${text})`, "desc")
       .orderBy("u.name")

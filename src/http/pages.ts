@@ -1,0 +1,188 @@
+import { type SelectQueryBuilder, sql } from "kysely";
+import type { Databases, Db } from "#db/database.ts";
+import { type Cursor, encodeCursor } from "./cursor.ts";
+import {
+  COUNTED,
+  MOST_PER_PAGE,
+  type Page,
+  type PageOptions,
+  type Paging,
+  type PagingOptions,
+  refuseTooFar,
+} from "./paging.ts";
+
+type AnyQuery<O> = SelectQueryBuilder<any, any, O>;
+type Order = <Row>(query: AnyQuery<Row>) => AnyQuery<Row>;
+type Read<O> = (query: AnyQuery<O>, order: Order, limit: number, offset: number) => Promise<O[]>;
+
+/** How the answer tells of its place in the list: headers, made of links to other places. */
+export interface Places {
+  /** Undefined where it would be too long to be followed. */
+  link(changes: Readonly<Record<string, string | number | undefined>>): string | undefined;
+  setHeader(name: string, value: string): void;
+}
+
+// A limit is a literal from a closed set: as a parameter it would keep PostgreSQL on custom plans, and each value of
+// its own would be a statement more to prepare.
+const LIMITS = [1, 5, 10, 20, 50, MOST_PER_PAGE] as const;
+const limitFor = (wanted: number) => (LIMITS.find((limit) => limit >= wanted) ?? MOST_PER_PAGE) + 1;
+
+/** Makes what gives each request of a list its `page`. */
+export function pager(options: PagingOptions) {
+  // The texts of pages of the whole list: they are few, and building one costs more than reading the page.
+  const texts = new Map<string, string>();
+
+  return <R>(paging: Paging, db: Databases, places: Places): Page<R> => {
+    const column = options.orders?.[paging.orderBy] ?? options.id;
+    const rows = <O>(query: AnyQuery<O>, given: PageOptions = {}) => {
+      if (paging.keyset && query === given.unfiltered) return wholeRows<O>(query, column, paging, db, places);
+      const read = reader(query, options.id, given.unfiltered);
+      if (paging.keyset) return keysetRows(query, read, column, options.id, paging, places);
+      if (given.offsetLimit !== undefined) {
+        refuseTooFar(paging.page * paging.perPage, given.offsetLimit, options.offsetLimit?.type ?? "this kind");
+      }
+      const order = given.unasked && !paging.asked ? given.unasked : ordered(column, options.id, paging.sort);
+      return offsetRows(query, read, order, given.total, paging, places, db);
+    };
+    const page = async (query: AnyQuery<any>, present: (row: any) => any, given?: PageOptions) =>
+      (await rows(query, given)).map(present);
+    return Object.assign(page, { rows }) as Page<R>;
+  };
+
+  /** A page of the whole list by position is as short as a point read, so it goes the same way. */
+  async function wholeRows<O>(query: AnyQuery<O>, column: string, paging: Paging, db: Databases, places: Places) {
+    const { perPage, orderBy, sort, cursor } = paging;
+    const key = `${orderBy} ${sort} ${limitFor(perPage)} ${cursor ? "after" : "first"}`;
+    let text = texts.get(key);
+    if (text === undefined) {
+      const positioned = cursor ? query.where(after(column, options.id, sort, cursor)) : query;
+      text = ordered(
+        column,
+        options.id,
+        sort,
+      )(positioned)
+        .limit(sql.lit(limitFor(perPage)))
+        .compile().sql;
+      texts.set(key, text);
+    }
+    const position = cursor ? (column === options.id ? [cursor.id] : [cursor.value, cursor.id]) : [];
+    return tellNext((await db.point.query<O>(text, position)).slice(0, perPage), column, options.id, paging, places);
+  }
+}
+
+const ordered =
+  (column: string, id: string, sort: "asc" | "desc") =>
+  <O>(query: AnyQuery<O>): AnyQuery<O> =>
+    column === id ? query.orderBy(sql.ref(id), sort) : query.orderBy(sql.ref(column), sort).orderBy(sql.ref(id), sort);
+
+/** Makes what reads a part of an ordered list: straight, or by ids first where that spares reading what is passed over. */
+function reader<O>(listed: AnyQuery<O>, id: string, unfiltered: AnyQuery<any> | undefined): Read<O> {
+  return async (query, order, limit, offset) => {
+    const part = <Row>(rows: AnyQuery<Row>) => {
+      const limited = order(rows).limit(sql.lit(limitFor(limit)));
+      return offset === 0 ? limited : limited.offset(offset);
+    };
+    if (!unfiltered || (offset === 0 && listed === unfiltered)) return part(query).execute();
+    const ids = part(query.clearSelect().select(sql.ref(id).as("id")));
+    return order(unfiltered.where(sql<boolean>`${sql.ref(id)} in (${ids})`)).execute() as Promise<O[]>;
+  };
+}
+
+async function keysetRows<O>(
+  query: AnyQuery<O>,
+  read: Read<O>,
+  column: string,
+  id: string,
+  paging: Paging,
+  places: Places,
+): Promise<O[]> {
+  const { perPage, sort, cursor } = paging;
+  const positioned = cursor ? query.where(after(column, id, sort, cursor)) : query;
+  const found = await read(positioned, ordered(column, id, sort), perPage, 0);
+  return tellNext(found.slice(0, perPage), column, id, paging, places);
+}
+
+/** A page that has rows leads on from its last one. */
+function tellNext<O>(rows: O[], column: string, id: string, { orderBy, sort }: Paging, places: Places): O[] {
+  const last = rows.at(-1) as Record<string, string | number> | undefined;
+  if (last) {
+    const next = encodeCursor(orderBy, sort, last[nameOf(column)] ?? "", Number(last[nameOf(id)]));
+    setLinks(places, [["next", { cursor: next, page: undefined }]]);
+  }
+  return rows;
+}
+
+// One comparison of rows, which an index answers; a chain of `or` would read everything before it.
+function after(column: string, id: string, sort: "asc" | "desc", cursor: Cursor) {
+  const sign = sql.raw(sort === "asc" ? ">" : "<");
+  return column === id
+    ? sql<boolean>`${sql.ref(id)} ${sign} ${cursor.id}`
+    : sql<boolean>`(${sql.ref(column)}, ${sql.ref(id)}) ${sign} (${cursor.value}, ${cursor.id})`;
+}
+
+const nameOf = (column: string) => column.slice(column.lastIndexOf(".") + 1);
+
+async function offsetRows<O>(
+  query: AnyQuery<O>,
+  read: Read<O>,
+  order: Order,
+  known: number | undefined,
+  { page, perPage }: Paging,
+  places: Places,
+  db: Databases,
+): Promise<O[]> {
+  const skipped = (page - 1) * perPage;
+  const found = known !== undefined && skipped >= known ? [] : await read(query, order, perPage, skipped);
+  const rows = found.slice(0, perPage);
+  const more = found.length > perPage;
+  const total =
+    more || (rows.length === 0 && page > 1) ? (known ?? (await countUpTo(query, db.read))) : skipped + rows.length;
+  tellPlace(places, { page, perPage, more, total });
+  return rows;
+}
+
+async function countUpTo(query: AnyQuery<unknown>, db: Db): Promise<number> {
+  const some = query
+    .clearSelect()
+    .select(sql.lit(1).as("one"))
+    .limit(sql.lit(COUNTED + 1));
+  const { count } = await db
+    .selectFrom(some.as("counted"))
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+type Relation = readonly [rel: string, changes: Parameters<Places["link"]>[0]];
+
+function setLinks(places: Places, relations: readonly Relation[]) {
+  const links = relations.flatMap(([rel, changes]) => {
+    const link = places.link(changes);
+    return link === undefined ? [] : [`<${link}>; rel="${rel}"`];
+  });
+  if (links.length > 0) places.setHeader("link", links.join(", "));
+}
+
+function tellPlace(
+  places: Places,
+  { page, perPage, more, total }: { page: number; perPage: number; more: boolean; total: number },
+) {
+  const counted = total <= COUNTED;
+  const pages = Math.max(Math.ceil(total / perPage), 1);
+  const previous = page > 1 && (!counted || page <= pages + 1) ? page - 1 : undefined;
+  const next = more ? page + 1 : undefined;
+  const to = (rel: string, number: number): Relation => [rel, { page: number, per_page: perPage }];
+  places.setHeader("x-per-page", String(perPage));
+  places.setHeader("x-page", String(page));
+  places.setHeader("x-next-page", next === undefined ? "" : String(next));
+  places.setHeader("x-prev-page", previous === undefined ? "" : String(previous));
+  setLinks(places, [
+    ...(previous === undefined ? [] : [to("prev", previous)]),
+    ...(next === undefined ? [] : [to("next", next)]),
+    to("first", 1),
+    ...(counted ? [to("last", pages)] : []),
+  ]);
+  if (!counted) return;
+  places.setHeader("x-total", String(total));
+  places.setHeader("x-total-pages", String(pages));
+}
