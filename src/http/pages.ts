@@ -13,7 +13,7 @@ import {
 
 type AnyQuery<O> = SelectQueryBuilder<any, any, O>;
 type Order = <Row>(query: AnyQuery<Row>) => AnyQuery<Row>;
-type Read<O> = (query: AnyQuery<O>, order: Order, limit: number, offset: number) => Promise<O[]>;
+type Read = <O>(query: AnyQuery<O>, order: Order, limit: number, offset: number) => Promise<O[]>;
 
 /** How the answer tells of its place in the list: headers, made of links to other places. */
 export interface Places {
@@ -25,7 +25,7 @@ export interface Places {
 // A limit is a literal from a closed set: as a parameter it would keep PostgreSQL on custom plans, and each value of
 // its own would be a statement more to prepare.
 const LIMITS = [1, 5, 10, 20, 50, MOST_PER_PAGE] as const;
-const limitFor = (wanted: number) => (LIMITS.find((limit) => limit >= wanted) ?? MOST_PER_PAGE) + 1;
+const limitFor = (wanted: number) => LIMITS.find((limit) => limit >= wanted) ?? MOST_PER_PAGE;
 
 /** Makes what gives each request of a list its `page`. */
 export function pager(options: PagingOptions) {
@@ -35,8 +35,9 @@ export function pager(options: PagingOptions) {
   return <R>(paging: Paging, db: Databases, places: Places): Page<R> => {
     const column = options.orders?.[paging.orderBy] ?? options.id;
     const rows = <O>(query: AnyQuery<O>, given: PageOptions = {}) => {
-      if (paging.keyset && query === given.unfiltered) return wholeRows<O>(query, column, paging, db, places);
-      const read = reader(query, options.id, given.unfiltered);
+      const isWhole = query === given.unfiltered;
+      if (paging.keyset && isWhole) return wholeRows<O>(query, column, paging, db, places);
+      const read = reader(options.id, given.unfiltered, isWhole);
       if (paging.keyset) return keysetRows(query, read, column, options.id, paging, places);
       if (given.offsetLimit !== undefined) {
         refuseTooFar(paging.page * paging.perPage, given.offsetLimit, options.offsetLimit?.type ?? "this kind");
@@ -56,14 +57,8 @@ export function pager(options: PagingOptions) {
     let text = texts.get(key);
     if (text === undefined) {
       const positioned = cursor ? query.where(after(column, options.id, sort, cursor)) : query;
-      text = ordered(
-        column,
-        options.id,
-        sort,
-      )(positioned)
-        .limit(sql.lit(limitFor(perPage)))
-        .compile().sql;
-      texts.set(key, text);
+      const page = inOrder(column, options.id, sort)(positioned).limit(sql.lit(limitFor(perPage)));
+      texts.set(key, (text = page.compile().sql));
     }
     const position = cursor ? (column === options.id ? [cursor.id] : [cursor.value, cursor.id]) : [];
     return tellNext((await db.point.query<O>(text, position)).slice(0, perPage), column, options.id, paging, places);
@@ -75,22 +70,30 @@ const ordered =
   <O>(query: AnyQuery<O>): AnyQuery<O> =>
     column === id ? query.orderBy(sql.ref(id), sort) : query.orderBy(sql.ref(column), sort).orderBy(sql.ref(id), sort);
 
+/** In order, with the value that a position in it consists of beside the id. */
+const inOrder =
+  (column: string, id: string, sort: "asc" | "desc") =>
+  <O>(query: AnyQuery<O>): AnyQuery<O> =>
+    ordered(column, id, sort)(column === id ? query : (query.select(sql.ref(column).as(POSITION)) as AnyQuery<O>));
+
+const POSITION = "position";
+
 /** Makes what reads a part of an ordered list: straight, or by ids first where that spares reading what is passed over. */
-function reader<O>(listed: AnyQuery<O>, id: string, unfiltered: AnyQuery<any> | undefined): Read<O> {
+function reader(id: string, unfiltered: AnyQuery<any> | undefined, isWhole: boolean): Read {
   return async (query, order, limit, offset) => {
     const part = <Row>(rows: AnyQuery<Row>) => {
-      const limited = order(rows).limit(sql.lit(limitFor(limit)));
+      const limited = rows.limit(sql.lit(limit));
       return offset === 0 ? limited : limited.offset(offset);
     };
-    if (!unfiltered || (offset === 0 && listed === unfiltered)) return part(query).execute();
-    const ids = part(query.clearSelect().select(sql.ref(id).as("id")));
-    return order(unfiltered.where(sql<boolean>`${sql.ref(id)} in (${ids})`)).execute() as Promise<O[]>;
+    if (!unfiltered || (offset === 0 && isWhole)) return part(order(query)).execute();
+    const ids = part(order(query).clearSelect().select(sql.ref(id).as("id")));
+    return order(unfiltered.where(sql<boolean>`${sql.ref(id)} in (${ids})`)).execute();
   };
 }
 
 async function keysetRows<O>(
   query: AnyQuery<O>,
-  read: Read<O>,
+  read: Read,
   column: string,
   id: string,
   paging: Paging,
@@ -98,7 +101,7 @@ async function keysetRows<O>(
 ): Promise<O[]> {
   const { perPage, sort, cursor } = paging;
   const positioned = cursor ? query.where(after(column, id, sort, cursor)) : query;
-  const found = await read(positioned, ordered(column, id, sort), perPage, 0);
+  const found = await read(positioned, inOrder(column, id, sort), limitFor(perPage), 0);
   return tellNext(found.slice(0, perPage), column, id, paging, places);
 }
 
@@ -106,7 +109,12 @@ async function keysetRows<O>(
 function tellNext<O>(rows: O[], column: string, id: string, { orderBy, sort }: Paging, places: Places): O[] {
   const last = rows.at(-1) as Record<string, string | number> | undefined;
   if (last) {
-    const next = encodeCursor(orderBy, sort, last[nameOf(column)] ?? "", Number(last[nameOf(id)]));
+    const next = encodeCursor(
+      orderBy,
+      sort,
+      last[column === id ? nameOf(id) : POSITION] ?? "",
+      Number(last[nameOf(id)]),
+    );
     setLinks(places, [["next", { cursor: next, page: undefined }]]);
   }
   return rows;
@@ -124,7 +132,7 @@ const nameOf = (column: string) => column.slice(column.lastIndexOf(".") + 1);
 
 async function offsetRows<O>(
   query: AnyQuery<O>,
-  read: Read<O>,
+  read: Read,
   order: Order,
   known: number | undefined,
   { page, perPage }: Paging,
@@ -132,7 +140,7 @@ async function offsetRows<O>(
   db: Databases,
 ): Promise<O[]> {
   const skipped = (page - 1) * perPage;
-  const found = known !== undefined && skipped >= known ? [] : await read(query, order, perPage, skipped);
+  const found = known !== undefined && skipped >= known ? [] : await read(query, order, limitFor(perPage) + 1, skipped);
   const rows = found.slice(0, perPage);
   const more = found.length > perPage;
   const total =

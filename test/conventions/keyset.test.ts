@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
 import Type from "typebox";
 import { anyone } from "#access/access.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { resources } from "#resources/index.ts";
 import { type Reply, type TestApp, testApp, type TestUser } from "#test/support/app.ts";
+import { freshDatabase } from "#test/support/postgres.ts";
 
 const halfKeyset = {
   list: endpoint({
@@ -187,4 +189,39 @@ describe("keyset paging", () => {
     const rest = await app.get(url.pathname + url.search, { token: user.token });
     assert.deepEqual(idsOf(rest), ids.slice(2, 4));
   });
+});
+
+describe("keyset paging of the whole list", () => {
+  let app: TestApp;
+  let user: TestUser;
+  before(async () => {
+    app = await testApp({ databaseUrl: await freshDatabase() });
+    user = await app.makeUser();
+    for (let n = 0; n < 30; n++) await app.makeUser({ name: `Name ${n % 4}`, created_at: `2020-01-0${1 + (n % 3)}` });
+  });
+  after(() => app.close());
+
+  for (const order of ORDERS) {
+    for (const sort of ["asc", "desc"]) {
+      test(`order_by=${order}, ${sort}: every user once, in order`, async () => {
+        const seen: { id: number }[] = [];
+        let next: string | undefined = `/users?pagination=keyset&order_by=${order}&sort=${sort}&per_page=7`;
+        for (let pages = 0; next !== undefined; pages++) {
+          assert.ok(pages < 20, "it ends");
+          const reply: Reply = await app.get(next, { token: user.token });
+          assert.equal(reply.status, 200, reply.text);
+          seen.push(...reply.body);
+          next = /<https?:\/\/[^/]+([^<>]+)>; rel="next"/.exec(reply.headers["link"] ?? "")?.[1];
+        }
+        const { rows } = await sql<{ id: number }>`
+          select id from users order by ${sql.ref(order)} ${sql.raw(sort)}, id ${sql.raw(sort)}`.execute(
+          app.services.db.read,
+        );
+        assert.deepEqual(
+          seen.map(({ id }) => id),
+          rows.map(({ id }) => id),
+        );
+      });
+    }
+  }
 });

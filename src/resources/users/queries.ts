@@ -74,17 +74,8 @@ export type Creator = SummaryRow;
 
 const locked = sql<boolean>`u.locked_until is not null and u.locked_until > now()`.as("locked");
 
-/** The columns of a summary; the last three are there to order and page by. */
-export const summaryColumns = [
-  "u.id",
-  "u.username",
-  "u.name",
-  "u.state",
-  "u.avatar_file",
-  "u.created_at",
-  "u.updated_at",
-  locked,
-] as const;
+/** The columns of a summary. */
+export const summaryColumns = ["u.id", "u.username", "u.name", "u.state", "u.avatar_file", locked] as const;
 
 const columns = (names: readonly string[]) => `${names.map((name) => `u.${name}`).join(", ")},
   u.locked_until is not null and u.locked_until > now() as locked`;
