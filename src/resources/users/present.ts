@@ -16,7 +16,7 @@ export const presentSummary =
     name: row.name,
     state: row.state,
     locked: row.locked,
-    avatar_url: `${site}/uploads/-/system/user/avatar/${row.id}/${encodeURIComponent(row.avatar_file ?? "default.svg")}`,
+    avatar_url: `${site}/uploads/-/system/user/avatar/${row.id}/${row.avatar_file ?? "default.svg"}`,
     web_url: `${site}/${row.username}`,
   });
 
