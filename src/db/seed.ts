@@ -51,10 +51,12 @@ async function dropSlowIndexes(client: Client, count: number): Promise<string[]>
 
 const INSERT = `
   with numbered as (
-    select n, ('x' || substr(md5(n::text), 1, 7))::bit(28)::int as dice from generate_series($1::int, $2::int) n
+    select n, ('x' || substr(md5(n::text), 1, 7))::bit(28)::int as name_dice,
+      ('x' || substr(md5(n::text), 9, 7))::bit(28)::int as dice
+    from generate_series($1::int, $2::int) n
   ), named as (
-    select n, dice, ($3::text[])[1 + dice % cardinality($3::text[])] as first,
-      ($4::text[])[1 + (dice / 64) % cardinality($4::text[])] as last
+    select n, dice, ($3::text[])[1 + name_dice % cardinality($3::text[])] as first,
+      ($4::text[])[1 + (name_dice / 64) % cardinality($4::text[])] as last
     from numbered
   ), spaces as (
     insert into namespaces (path, name)
