@@ -23,9 +23,8 @@ function everyoneIn(db: Db): Users {
   return known;
 }
 
-/** How many hits are named: fewer of a search, whose every hit is a row that must be read. */
-const MOST_FOUND = 20_000;
-const MOST_PICKED = 25_000;
+/** How many hits are named. */
+const MOST_HITS = 20_000;
 
 /** How far hits that are too many to be named may be paged by number; keyset paging is as fast there as at the start. */
 export const FARTHEST = 5000;
@@ -53,13 +52,12 @@ export async function listUsers(
   const everyone = everyoneIn(db);
   if (!search && !mayPickFew(filters, viewer))
     return { everyone, query: narrowed(everyone, filters, viewer, undefined, false) };
-  const most = search ? MOST_FOUND : MOST_PICKED;
   const hits = await narrowed(everyone, filters, viewer, search, false)
     .clearSelect()
     .select("u.id")
-    .limit(sql.lit(most + 1))
+    .limit(sql.lit(MOST_HITS + 1))
     .execute();
-  if (hits.length > most)
+  if (hits.length > MOST_HITS)
     return { everyone, query: narrowed(everyone, filters, viewer, search, true), total: Infinity };
   return { everyone, query: named(db, hits), total: hits.length };
 }
