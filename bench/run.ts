@@ -1,4 +1,5 @@
 import { getUser } from "./get-user.ts";
+import { jobs } from "./jobs.ts";
 import { keyset } from "./keyset.ts";
 import { listUsers } from "./list-users.ts";
 import { startup } from "./startup.ts";
@@ -7,6 +8,7 @@ import { type Options, readOptions } from "./support/options.ts";
 
 const BENCHES: Readonly<Record<string, (options: Options) => Promise<Figure[]>>> = {
   startup,
+  jobs,
   keyset,
   "get-user": getUser,
   "list-users": listUsers,

@@ -68,6 +68,31 @@ const onOff = (env: string, fallback: "on" | "off", about: string): Setting<bool
   return { ...choice, about: `${about} (on, off)`, read: (value) => ["on", "1", "true"].includes(choice.read(value)) };
 };
 
+/** A whole number for each of some names; those left out keep their default. */
+const counts = <K extends string>(
+  env: string,
+  fallback: Readonly<Record<K, number>>,
+  about: string,
+): Setting<Readonly<Record<K, number>>> => ({
+  env,
+  about,
+  shownDefault: pairs(fallback),
+  read(value = "") {
+    const given: Record<K, number> = { ...fallback };
+    for (const part of value.split(",").filter((each) => each.trim() !== "")) {
+      const [, name = "", count] = /^\s*(\w+)\s*=\s*(\d{1,3})\s*$/.exec(part) ?? [];
+      if (!Object.hasOwn(fallback, name)) throw new BadSetting(`must be like ${pairs(fallback)}`);
+      given[name as K] = Number(count);
+    }
+    return Object.freeze(given);
+  },
+});
+
+const pairs = (values: Readonly<Record<string, number>>) =>
+  Object.entries(values)
+    .map((pair) => pair.join("="))
+    .join(",");
+
 const address = (env: string, about: string): Setting<string | undefined> => ({
   env,
   about,
@@ -134,6 +159,11 @@ const settings = {
     "Milliseconds after which a statement is given up",
     [100, 600_000],
   ),
+  jobConcurrency: counts(
+    "FAIRLEAD_JOB_CONCURRENCY",
+    { critical: 5, default: 10, git: 2, bulk: 2, ingest: 20, mail: 5 },
+    "Jobs of each queue that a worker runs at once",
+  ),
   logLevel: oneOf(
     "FAIRLEAD_LOG_LEVEL",
     ["debug", "info", "warn", "error", "silent"],
@@ -172,7 +202,11 @@ export function readConfig(env: Record<string, string | undefined> = process.env
 export const describeSettings = (config?: Config) =>
   Object.entries(settings).map(([name, setting]) => {
     const value: unknown = config?.[name as keyof Config];
-    const shown = Array.isArray(value) ? value.join(",") : String(value ?? "");
+    const shown = Array.isArray(value)
+      ? value.join(",")
+      : typeof value === "object"
+        ? pairs(value as Record<string, number>)
+        : String(value ?? "");
     return {
       env: setting.env,
       about: setting.about,

@@ -12,6 +12,14 @@ const commands: Record<string, { about: string; load: () => Promise<Run> }> = {
     about: "start a web process beside others on the same FAIRLEAD_DATABASE_URL",
     load: async () => (await import("./commands/serve.ts")).web,
   },
+  worker: {
+    about: "worker [--queues critical,default]: start a process that works on jobs beside others",
+    load: async () => (await import("./commands/worker.ts")).worker,
+  },
+  jobs: {
+    about: "jobs dead | jobs redrive [QUEUE]: list the jobs that died, or let them be tried again",
+    load: async () => (await import("./commands/jobs.ts")).jobsCommand,
+  },
   setup: {
     about: "make the first administrator and print their token, once",
     load: async () => (await import("./commands/setup.ts")).setup,

@@ -7,6 +7,8 @@ import { type Databases, openDatabase } from "#db/database.ts";
 import { cachedSettings, type Settings } from "#db/settings.ts";
 import { type Limiter, makeLimiter } from "#http/limits.ts";
 import { makeMetrics, type Metrics } from "#http/metrics.ts";
+import { type Jobs, openJobs } from "#jobs/add.ts";
+import { meterJobs } from "#jobs/gauges.ts";
 import { type Blobs, directoryBlobs } from "#lib/blobs.ts";
 import { boundedPasswords, type Passwords } from "#lib/passwords.ts";
 
@@ -14,6 +16,9 @@ import { boundedPasswords, type Passwords } from "#lib/passwords.ts";
 export interface Services {
   readonly config: Config;
   readonly db: Databases;
+  /** Where the database is, for connections that belong to no request. */
+  readonly databaseUrl: string;
+  readonly jobs: Jobs;
   readonly settings: Settings;
   readonly blobs: Blobs;
   readonly passwords: Passwords;
@@ -34,15 +39,19 @@ export function openServices(config: Config, databaseUrl: string, log: Logger): 
     statementTimeout: config.statementTimeout,
   });
   const tokenUse = recordTokenUse(db, log);
+  const metrics = makeMetrics();
+  meterJobs(metrics.registry, db);
   return {
     config,
     db,
+    databaseUrl,
+    jobs: openJobs(db, log),
     settings: cachedSettings(db),
     blobs: directoryBlobs(join(config.dataDir, "blobs")),
     passwords: boundedPasswords(Math.max(availableParallelism() - 1, 1)),
     tokenUse,
     limiter: makeLimiter(Date.now),
-    metrics: makeMetrics(),
+    metrics,
     log,
     now: () => new Date(),
     lifecycle: { stopping: false },

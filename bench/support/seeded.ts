@@ -20,21 +20,25 @@ const MOST_TOKENS = 10_000;
 const TOKEN = "flpat-bench-";
 export const administratorToken = `${TOKEN}administrator`;
 export const userToken = (number: number) => `${TOKEN}${number}`;
+/** Of the first user, a member of many projects, and of the second, a member of the largest group. */
+export const memberToken = (number: 1 | 2) => `${TOKEN}member-${number}`;
 /** The digest of the token that a number stands for, in SQL. */
 export const digestInSql = (number: string) => `sha256(convert_to('${TOKEN}' || ${number}, 'UTF8'))`;
 
 /** Starts the engine on data that is kept between runs, and made anew once the schema or the seed has changed. */
-export async function seededEngine(users: number): Promise<Engine> {
-  const kept = join(tmpdir(), "fairlead-bench-data", String(users));
+export async function seededEngine(users: number, projects = 0): Promise<Engine> {
+  const kept = join(tmpdir(), "fairlead-bench-data", projects === 0 ? String(users) : `${users}-${projects}`);
   const mark = join(kept, "made-from");
   const wanted = checksum();
   if (!existsSync(mark) || readFileSync(mark, "utf8") !== wanted) {
     rmSync(kept, { recursive: true, force: true });
     mkdirSync(kept, { recursive: true });
     chmodSync(kept, 0o755);
-    progress(`Making ${users.toLocaleString("en")} users, kept in ${kept}`);
+    progress(
+      `Making ${users.toLocaleString("en")} users and ${projects.toLocaleString("en")} projects, kept in ${kept}`,
+    );
     await using engine = await start(kept);
-    await seed(engine.url, join(kept, "fairlead"), users);
+    await seed(engine.url, join(kept, "fairlead"), users, projects);
     writeFileSync(mark, wanted);
   }
   const engine = await start(kept);
@@ -84,11 +88,11 @@ async function start(kept: string): Promise<Omit<Engine, "tokens">> {
   return { url, pid, log: join(dataDir, "statements.json"), [Symbol.asyncDispose]: stop };
 }
 
-async function seed(url: string, dataDir: string, users: number) {
+async function seed(url: string, dataDir: string, users: number, projects: number) {
   const settings = { FAIRLEAD_DATABASE_URL: url, FAIRLEAD_DATA_DIR: dataDir };
   await runFairlead(["migrate"], settings);
   await runFairlead(["setup"], settings);
-  await runFairlead(["seed", "--users", String(users)], settings);
+  await runFairlead(["seed", "--users", String(users), "--projects", String(projects)], settings);
   // Users all over the table, so that no two tokens lead to one page of it.
   await query(
     url,
@@ -103,6 +107,14 @@ async function seed(url: string, dataDir: string, users: number) {
     `insert into personal_access_tokens (user_id, name, scopes, token_digest)
      select id, '${TOKEN}', '{api}', ${digestInSql("'administrator'")}
      from users where admin and state = 'active' and user_type = 'human' order by id limit 1`,
+  );
+  await query(
+    url,
+    `with first as (select id, row_number() over (order by id) as n from users where user_type = 'human' and not admin
+       order by id limit 2),
+     alive as (update users set state = 'active', external = false from first where users.id = first.id)
+     insert into personal_access_tokens (user_id, name, scopes, token_digest)
+     select id, 'member', '{api}', ${digestInSql("'member-' || n")} from first`,
   );
   progress("Vacuum and analyze");
   await query(url, "vacuum analyze");

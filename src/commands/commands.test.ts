@@ -60,7 +60,7 @@ describe("commands", () => {
   test("migrate brings a database up to date, and says when it is", async () => {
     const empty = await freshDatabase();
     const own = await testApp({ databaseUrl: empty });
-    await sql`drop schema public cascade`.execute(own.services.db.write);
+    await sql`drop schema public, jobs cascade`.execute(own.services.db.write);
     await sql`create schema public`.execute(own.services.db.write);
     await own.close();
     const env = { FAIRLEAD_DATABASE_URL: empty };

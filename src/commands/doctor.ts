@@ -1,7 +1,10 @@
 import { access, constants, stat } from "node:fs/promises";
 import { type Config, readConfig } from "#config.ts";
 import { inspectDatabase } from "#db/inspect.ts";
+import { DEAD } from "#jobs/queues.ts";
+import { readQueues } from "#jobs/state.ts";
 import { sealingKeyFile } from "#lib/sealing-key.ts";
+import { openLog, openServices } from "#services.ts";
 import { reachDatabase } from "./database.ts";
 import { print } from "./output.ts";
 
@@ -67,6 +70,7 @@ async function database(config: Config): Promise<Finding[]> {
       found.administrators > 0
         ? good("There is an administrator")
         : bad("There is no administrator; run: fairlead setup"),
+      ...(found.pending.length === 0 ? [await deadJobs(config, running.url)] : []),
     ];
   } catch (error) {
     return [
@@ -76,5 +80,18 @@ async function database(config: Config): Promise<Finding[]> {
     ];
   } finally {
     await running?.stop();
+  }
+}
+
+async function deadJobs(config: Config, url: string): Promise<Finding> {
+  const services = openServices(config, url, openLog(config));
+  try {
+    const { backlog } = (await readQueues(services.db.read))[DEAD];
+    if (backlog === 0) return good("No job is dead");
+    return bad(
+      `Jobs that failed for good: ${backlog}; 'fairlead jobs dead' lists them, 'fairlead jobs redrive' tries again`,
+    );
+  } finally {
+    await services.close();
   }
 }

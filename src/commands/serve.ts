@@ -6,13 +6,14 @@ import { buildApp } from "#http/app.ts";
 import { shareLimits } from "#http/shared-limits.ts";
 import { ensureSealingKey } from "#lib/sealing-key.ts";
 import { resources } from "#resources/index.ts";
-import { openLog, openServices, type Services } from "#services.ts";
+import { jobs } from "#resources/jobs.ts";
+import { openLog, openServices } from "#services.ts";
 import { type RunningDatabase, reachDatabase } from "./database.ts";
 import { print, withProgress } from "./output.ts";
 import { announce, makeFirstAdministrator } from "./setup.ts";
+import { soon, stopOnSignal } from "./stopping.ts";
 
 const GRACE = 10_000;
-const DAY = 24 * 60 * 60 * 1000;
 
 /** Everything in one process: what `npm start` runs. */
 export async function serve() {
@@ -52,45 +53,28 @@ async function listen(config: Config, database: RunningDatabase, log: Logger, fi
     await services.close();
     throw error;
   }
-  const keeping = setInterval(() => void keepPartitions(services), DAY).unref();
   const sharing = config.rateLimits ? shareLimits(services.db, services.limiter, log) : undefined;
   const { port } = app.server.address() as AddressInfo;
   const address = config.externalUrl ?? `http://${config.host}:${port}`;
 
-  const stop = once(async (signal: string) => {
-    log.info({ signal }, "stopping");
+  // Loaded only now, because the first answer should not wait for it.
+  const working = first ? import("#jobs/worker.ts").then(({ runWorker }) => runWorker(services, jobs)) : undefined;
+  const stop = stopOnSignal(log, async () => {
     services.lifecycle.stopping = true;
     sharing?.stop();
-    clearInterval(keeping);
     const deadline = setTimeout(() => app.server.closeAllConnections(), GRACE).unref();
-    await app.close();
+    await Promise.all([app.close(), working?.then((worker) => worker.stop()).catch(() => {})]);
     clearTimeout(deadline);
-    await services.close();
+    await soon(services.close());
     await database.stop();
-    log.flush();
   });
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void stop(signal));
-  process.on("uncaughtException", (error) => {
-    log.fatal({ err: error }, "a bug; the process stops");
+  working?.catch((error: unknown) => {
+    log.fatal({ err: error }, "the worker did not start");
     process.exitCode = 1;
-    void stop("uncaughtException");
+    stop("no worker");
   });
 
   if (made) announce(made, address, database.trial);
   print(`Fairlead is at ${address}`);
   log.info({ address, trial_database: database.trial }, "listening");
-}
-
-/** Makes the coming months' partitions while there is time; readiness warns where it fails for long. */
-async function keepPartitions({ db, log }: Services) {
-  try {
-    await db.keepPartitions();
-  } catch (error) {
-    log.error({ err: error }, "could not make partitions ahead");
-  }
-}
-
-function once(work: (reason: string) => Promise<void>): (reason: string) => Promise<void> {
-  let running: Promise<void> | undefined;
-  return (reason) => (running ??= work(reason));
 }

@@ -41,6 +41,12 @@ describe("the pool", () => {
     assert.ok(db.statementCount() >= texts.length && db.statementCount() <= 4);
   });
 
+  it("prepares nothing of what is planned anew", async () => {
+    const before = await prepared();
+    for (const id of [1, 2]) await db.readAnew.selectFrom("users").select("email").where("id", "=", id).execute();
+    assert.deepEqual(await prepared(), before);
+  });
+
   it("remembers a bounded number of names, which follow from the texts", () => {
     const names = statementNames();
     const first = names.of("select 0");

@@ -7,7 +7,7 @@ import type { Log } from "./log.ts";
 import { keepPartitions, partitionsAhead, type PartitionsAhead } from "./partitions.ts";
 import { openPointConnections, type PointReads } from "./point.ts";
 import { connectionConfig } from "./sessions.ts";
-import { MOST_HELD, statementNames, type StatementNames } from "./statements.ts";
+import { MOST_HELD, noNames, statementNames, type StatementNames } from "./statements.ts";
 import type { Database } from "./types.ts";
 
 export type Db = Kysely<Database>;
@@ -16,6 +16,8 @@ export type Tx = Transaction<Database>;
 export interface Databases {
   /** For lists: a replica may answer, so nothing that decides is read here. */
   readonly read: Db;
+  /** The same for a list whose best plan hangs on its values: PostgreSQL plans each statement anew. */
+  readonly readAnew: Db;
   /** The primary, one statement at a time. */
   readonly write: Db;
   readonly point: PointReads;
@@ -62,13 +64,16 @@ export function openDatabase({
     client.on("error", () => {});
   });
   pool.on("remove", (client) => open.delete(client));
-  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool: namingPool(pool, names) }) });
+  const speaking = (named: StatementNames) =>
+    new Kysely<Database>({ dialect: new PostgresDialect({ pool: namingPool(pool, named) }) });
+  const db = speaking(names);
   // PostgreSQL takes a list of one key for cheaper than its general plan and would plan every one of them anew.
   const pointConfig = connectionConfig({ ...session, settings: { plan_cache_mode: "force_generic_plan" } });
   const point = openPointConnections(pointConfig, pipelined, names, log);
 
   return {
     read: db,
+    readAnew: speaking(noNames),
     write: db,
     point,
     async transaction(work) {

@@ -4,6 +4,12 @@ import { badFields, conflict, missing, Refusal, unavailable } from "#lib/refusal
 /** What a caller is told when a constraint of this name refuses a row; one that is not here refuses only our bugs. */
 const byConstraint: Readonly<Record<string, () => Refusal>> = {
   namespaces_path_taken: () => conflict("Username has already been taken"),
+  routes_path_taken: () => badFields({ path: ["has already been taken"] }),
+  namespaces_depth: () => badFields({ parent_id: ["is nested too deeply: there can be 20 levels of groups"] }),
+  // The group was there a moment ago and was removed by someone else.
+  namespaces_parent_id_fkey: () => missing("Group"),
+  shares_group_id_fkey: () => missing("Group"),
+  shares_with_group_id_fkey: () => missing("Group"),
   users_username_taken: () => conflict("Username has already been taken"),
   users_email_taken: () => conflict("Email has already been taken"),
   users_public_email_taken: () => badFields({ public_email: ["has already been taken"] }),
@@ -15,6 +21,13 @@ const byConstraint: Readonly<Record<string, () => Refusal>> = {
   identities_user_id_fkey: () => missing("User"),
   personal_access_tokens_user_id_fkey: () => missing("User"),
   user_custom_attributes_user_id_fkey: () => missing("User"),
+  members_user_id_fkey: () => missing("User"),
+  members_group_id_fkey: () => missing("Group"),
+  members_project_id_fkey: () => missing("Project"),
+  shares_project_id_fkey: () => missing("Project"),
+  stars_project_id_fkey: () => missing("Project"),
+  stars_user_id_fkey: () => missing("User"),
+  projects_namespace_id_fkey: () => missing("Namespace"),
 };
 
 const CONSTRAINT_CODES = new Set(["23503", "23505", "23514", "23P01"]);

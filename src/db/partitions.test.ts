@@ -46,8 +46,9 @@ describe("partitions", () => {
     assert.ok((await insert()).id > first.id);
     await assert.rejects(insert("2001-01-01T00:00:00Z"), /no partition/);
     await assert.rejects(db.write.deleteFrom("audit_events").execute(), /append-only/);
-    const { rows } = await sql`select from pg_indexes where tablename = ${monthsFrom(0, 1)[0]}`.execute(db.read);
-    assert.equal(rows.length, 3);
+    const indexesOf = async (table: string | undefined) =>
+      (await sql`select from pg_indexes where tablename = ${table}`.execute(db.read)).rows.length;
+    assert.equal(await indexesOf(monthsFrom(0, 1)[0]), await indexesOf("audit_events"));
   });
 
   it("that are missing are seen, and made once by many at once", async () => {

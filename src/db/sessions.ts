@@ -28,6 +28,8 @@ export function connectionConfig({ url, statementTimeout, lockTimeout, settings 
     bytea_output: "hex",
     // Compiling a query pays for reports of seconds, never for ours.
     jit: "off",
+    // Starting helpers takes longer than our statements, and requests are many enough to keep the cores busy.
+    max_parallel_workers_per_gather: 0,
     ...settings,
   };
   const ours = Object.entries(all).map(([name, value]) => `-c ${name}=${value}`);

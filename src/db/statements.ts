@@ -37,3 +37,6 @@ export function statementNames(): StatementNames {
     count: () => names.size,
   };
 }
+
+/** For statements that are not to be prepared. */
+export const noNames: StatementNames = { of: () => undefined, renew() {}, count: () => 0 };

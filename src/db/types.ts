@@ -17,6 +17,8 @@ interface AuditEventsTable {
   details: ColumnType<unknown, JsonObject | undefined, JsonObject>;
   ip_address: string | null;
   request_id: string;
+  entity_id: number | null;
+  entity_type: Generated<"User" | "Group" | "Project" | "Instance">;
 }
 
 interface EmailsTable {
@@ -36,12 +38,45 @@ interface IdentitiesTable {
   created_at: Generated<string>;
 }
 
+interface JobTotalsTable {
+  stripe: number;
+  processed: Generated<number>;
+  failed: Generated<number>;
+}
+
+interface MembersTable {
+  id: Generated<number>;
+  user_id: number;
+  group_id: number | null;
+  project_id: number | null;
+  access_level: number;
+  expires_at: string | null;
+  created_at: Generated<string>;
+  created_by_id: number | null;
+}
+
 interface NamespacesTable {
   id: Generated<number>;
-  kind: Generated<"user">;
+  kind: Generated<"user" | "group">;
   path: string;
   name: string;
   created_at: Generated<string>;
+  parent_id: number | null;
+  traversal_ids: Generated<number[]>;
+  subtree_end: GeneratedAlways<number[]>;
+  visibility: Generated<number>;
+  archived: Generated<boolean>;
+  project_creation_level: Generated<"noone" | "owner" | "maintainer" | "developer" | "administrator">;
+  subgroup_creation_level: Generated<"owner" | "maintainer">;
+  description: Generated<string>;
+  search_text: GeneratedAlways<string>;
+  preferences: ColumnType<unknown, JsonObject | undefined, JsonObject>;
+  avatar_blob: string | null;
+  avatar_file: string | null;
+  creator_id: number | null;
+  marked_for_deletion_at: string | null;
+  removal_began_at: string | null;
+  updated_at: Generated<string>;
 }
 
 interface PersonalAccessTokensTable {
@@ -59,11 +94,43 @@ interface PersonalAccessTokensTable {
   created_at: Generated<string>;
 }
 
+interface ProjectsTable {
+  id: Generated<number>;
+  namespace_id: number;
+  visibility: Generated<number>;
+  archived: Generated<boolean>;
+  star_count: Generated<number>;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+  last_activity_at: Generated<string>;
+  name: string;
+  path: string;
+  search_text: GeneratedAlways<string>;
+  topics: Generated<string[]>;
+  description: Generated<string>;
+  default_branch: string | null;
+  repository_storage: Generated<string>;
+  creator_id: number | null;
+  forks_count: Generated<number>;
+  preferences: ColumnType<unknown, JsonObject | undefined, JsonObject>;
+  avatar_blob: string | null;
+  avatar_file: string | null;
+  marked_for_deletion_at: string | null;
+}
+
 interface RateCountsTable {
   minute: number;
   key: string;
   process: string;
   count: number;
+}
+
+interface RoutesTable {
+  parent_id: number;
+  path: string;
+  moved: Generated<boolean>;
+  namespace_id: number | null;
+  project_id: number | null;
 }
 
 interface SchemaMigrationsTable {
@@ -83,6 +150,33 @@ interface SettingsTable {
   password_minimum_length: Generated<number>;
   require_token_expiry: Generated<boolean>;
   updated_at: Generated<string>;
+  deletion_adjourned_period: Generated<number>;
+  default_project_visibility: Generated<number>;
+  default_group_visibility: Generated<number>;
+  restricted_visibility_levels: Generated<number[]>;
+  default_project_creation: Generated<"noone" | "owner" | "maintainer" | "developer" | "administrator">;
+  default_branch_name: Generated<string>;
+  repository_storages_weighted: ColumnType<unknown, JsonObject | undefined, JsonObject>;
+  service_accounts_by_owners: boolean | null;
+  push_action_names: Generated<"plain" | "detailed">;
+  generic_alert_fingerprinting: Generated<boolean>;
+  allow_local_requests_from_web_hooks_and_services: Generated<boolean>;
+}
+
+interface SharesTable {
+  id: Generated<number>;
+  group_id: number | null;
+  project_id: number | null;
+  with_group_id: number;
+  access_level: number;
+  expires_at: string | null;
+  created_at: Generated<string>;
+}
+
+interface StarsTable {
+  project_id: number;
+  user_id: number;
+  created_at: Generated<string>;
 }
 
 interface UserCustomAttributesTable {
@@ -168,11 +262,17 @@ export interface Database {
   audit_events: AuditEventsTable;
   emails: EmailsTable;
   identities: IdentitiesTable;
+  job_totals: JobTotalsTable;
+  members: MembersTable;
   namespaces: NamespacesTable;
   personal_access_tokens: PersonalAccessTokensTable;
+  projects: ProjectsTable;
   rate_counts: RateCountsTable;
+  routes: RoutesTable;
   schema_migrations: SchemaMigrationsTable;
   settings: SettingsTable;
+  shares: SharesTable;
+  stars: StarsTable;
   user_custom_attributes: UserCustomAttributesTable;
   users: UsersTable;
 }

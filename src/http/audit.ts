@@ -21,6 +21,8 @@ export async function writeAudit(
       target_type: target?.type ?? null,
       target_id: target?.id ?? null,
       target_name: target?.name ?? null,
+      entity_type: target?.entity?.type ?? "Instance",
+      entity_id: target?.entity?.id ?? null,
       details: target?.details ?? {},
       ip_address: address,
       request_id: requestId,

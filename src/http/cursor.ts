@@ -10,13 +10,13 @@ export interface Cursor {
 export const encodeCursor = (orderBy: string, sort: string, value: string | number, id: number): string =>
   Buffer.from(JSON.stringify([orderBy, sort, value, id])).toString("base64url");
 
-/** Reads a cursor that came back; it must be ours, and of the same order. */
-export function decodeCursor(text: string, orderBy: string, sort: string): Cursor {
+/** Reads a cursor that came back; it must be ours, of the same order, and hold what the ordering column can. */
+export function decodeCursor(text: string, orderBy: string, sort: string, column: string): Cursor {
   const parts = parse(text);
   if (!Array.isArray(parts) || parts.length !== 4) throw badCursor();
   const [wasOrderedBy, wasSorted, value, id]: unknown[] = parts;
   if (wasOrderedBy !== orderBy || wasSorted !== sort) throw badCursor();
-  if (!Number.isSafeInteger(id) || !fits(orderBy, value)) throw badCursor();
+  if (!Number.isSafeInteger(id) || !fits(column, value)) throw badCursor();
   return { value: value as string | number, id: id as number };
 }
 
@@ -32,8 +32,10 @@ function parse(text: string): unknown {
 }
 
 // A value that the ordering column cannot hold would be an error of the database.
-function fits(orderBy: string, value: unknown): boolean {
-  if (orderBy === "id") return Number.isSafeInteger(value);
+function fits(column: string, value: unknown): boolean {
+  if (/\bid$/.test(column)) return Number.isSafeInteger(value);
+  // What is counted is an integer of four bytes.
+  if (column.endsWith("_count")) return Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 31;
   if (typeof value !== "string" || value.includes("\0") || !value.isWellFormed()) return false;
-  return !orderBy.endsWith("_at") || readTime(value) === value;
+  return !column.endsWith("_at") || readTime(value) === value;
 }

@@ -46,6 +46,8 @@ export interface AuditTarget {
   readonly id: number;
   readonly name: string;
   readonly details?: Readonly<Record<string, unknown>>;
+  /** Whose audit log shows it beside the administrators'; left out, it is the instance's own matter. */
+  readonly entity?: { readonly type: "User" | "Group" | "Project"; readonly id: number };
 }
 
 /** What every handler is given beside what its access rule grants. */
@@ -65,6 +67,8 @@ export interface Writes {
   readonly tx: Tx;
   /** Says what the write was done to; the kernel writes the audit row in the same transaction. */
   audit(target: AuditTarget): void;
+  /** Says that it came out otherwise than usual, as 202 does of what a job will finish. */
+  setStatus(status: number): void;
 }
 interface OwnTransaction {
   readonly databases: Databases;

@@ -6,6 +6,8 @@ const STATUS: Record<Kind, number> = {
   unauthenticated: 401,
   forbidden: 403,
   missing: 404,
+  moved: 308,
+  unchanged: 304,
   "not allowed": 405,
   conflict: 409,
   "too large": 413,

@@ -38,6 +38,8 @@ export interface Exchange {
   readonly lifecycle: { readonly stopping: boolean };
   actor: Actor | null;
   budget: Budget | undefined;
+  /** The status of success, where the handler chose another than the endpoint's own. */
+  status: number | undefined;
 }
 
 export function sendJson(exchange: Exchange, status: number, value: unknown) {
@@ -90,6 +92,14 @@ export async function sendStream(exchange: Exchange, status: number, contentType
   record(exchange, status);
 }
 
+/** Leads to what is found elsewhere now; only 308 makes every client repeat a write as it was. */
+export function sendMoved(exchange: Exchange, location: string) {
+  const reads = exchange.request.method === "GET" || exchange.request.method === "HEAD";
+  exchange.headers.push("cache-control", "no-cache", "location", location);
+  const message = `This resource has been moved permanently to ${location}`;
+  finish(exchange, reads ? 301 : 308, "application/json", JSON.stringify({ message }));
+}
+
 export function sendError(exchange: Exchange, thrown: unknown) {
   const { reply, log, id } = exchange;
   const { status, body, headers, bug } = errorAnswer(thrown);
@@ -99,6 +109,7 @@ export function sendError(exchange: Exchange, thrown: unknown) {
     return;
   }
   exchange.headers.push("cache-control", "no-cache", ...headers.flat());
+  if (status === 304) return sendNothing(exchange, status);
   // A refused upload is not read to its end just to keep the connection.
   if (status === 413) exchange.headers.push("connection", "close");
   if (exchange.plainErrors) return finish(exchange, status, "text/plain", `${textOf(body)}\n`);

@@ -8,12 +8,14 @@ import {
   type PageOptions,
   type Paging,
   type PagingOptions,
+  type Part,
   refuseTooFar,
 } from "./paging.ts";
 
 type AnyQuery<O> = SelectQueryBuilder<any, any, O>;
 type Order = <Row>(query: AnyQuery<Row>) => AnyQuery<Row>;
-type Read = <O>(query: AnyQuery<O>, order: Order, limit: number, offset: number) => Promise<O[]>;
+/** Reads a part of an ordered list; `narrow` leaves what is after a position. */
+type Read = <O>(query: AnyQuery<O>, narrow: Order, order: Order, limit: number, offset: number) => Promise<O[]>;
 
 /** How the answer tells of its place in the list: headers, made of links to other places. */
 export interface Places {
@@ -37,13 +39,16 @@ export function pager(options: PagingOptions) {
     const rows = <O>(query: AnyQuery<O>, given: PageOptions = {}) => {
       const isWhole = query === given.unfiltered;
       if (paging.keyset && isWhole) return wholeRows<O>(query, column, paging, db, places);
-      const read = reader(options.id, given.unfiltered, isWhole);
+      const read = given.parts
+        ? partsReader(column, options.id, paging.sort, given.parts)
+        : reader(options.id, given.unfiltered, isWhole);
       if (paging.keyset) return keysetRows(query, read, column, options.id, paging, places);
       if (given.offsetLimit !== undefined) {
         refuseTooFar(paging.page * paging.perPage, given.offsetLimit, options.offsetLimit?.type ?? "this kind");
       }
       const order = given.unasked && !paging.asked ? given.unasked : ordered(column, options.id, paging.sort);
-      return offsetRows(query, read, order, given.total, paging, places, db);
+      const count = () => given.total ?? countUpTo(given.parts ?? [query], db.read);
+      return offsetRows(query, read, order, given.total, count, paging, places);
     };
     const page = async (query: AnyQuery<any>, present: (row: any) => any, given?: PageOptions) =>
       (await rows(query, given)).map(present);
@@ -80,14 +85,41 @@ const POSITION = "position";
 
 /** Makes what reads a part of an ordered list: straight, or by ids first where that spares reading what is passed over. */
 function reader(id: string, unfiltered: AnyQuery<any> | undefined, isWhole: boolean): Read {
-  return async (query, order, limit, offset) => {
+  return async (query, narrow, order, limit, offset) => {
     const part = <Row>(rows: AnyQuery<Row>) => {
       const limited = rows.limit(sql.lit(limit));
       return offset === 0 ? limited : limited.offset(offset);
     };
-    if (!unfiltered || (offset === 0 && isWhole)) return part(order(query)).execute();
-    const ids = part(order(query).clearSelect().select(sql.ref(id).as("id")));
+    const wanted = narrow(query);
+    if (!unfiltered || (offset === 0 && isWhole)) return part(order(wanted)).execute();
+    const ids = part(order(wanted).clearSelect().select(sql.ref(id).as("id")));
     return order(unfiltered.where(sql<boolean>`${sql.ref(id)} in (${ids})`)).execute();
+  };
+}
+
+const unchanged: Order = (query) => query;
+
+const whole = (part: Part, first: Order): AnyQuery<any> => (typeof part === "function" ? part(first) : part);
+
+// As with pages, but the parts of a page far in must each be read as far.
+const DEPTHS = [MOST_PER_PAGE + 1, 1000, 5000, 20_000, 50_000 + MOST_PER_PAGE] as const;
+const depthFor = (wanted: number) => DEPTHS.find((depth) => depth >= wanted) ?? wanted;
+
+/** Makes what reads a list in parts: the first ids of each, merged, and then the rows of those that are the page. */
+function partsReader(column: string, id: string, sort: "asc" | "desc", parts: readonly Part[]): Read {
+  const direction = sql.raw(sort);
+  return (query, narrow, order, limit, offset) => {
+    const depth = sql.lit(offset === 0 ? limit : depthFor(offset + limit));
+    const first: Order = (rows) => ordered(column, id, sort)(narrow(rows)).limit(depth);
+    const firsts = parts.map((part) => {
+      const places = whole(part, first)
+        .clearSelect()
+        .select([sql.ref(id).as("id"), sql.ref(column).as(POSITION)]);
+      return sql`(${first(places)})`;
+    });
+    const ids = sql`select id from (${sql.join(firsts, sql` union all `)}) merged
+      order by ${sql.ref(POSITION)} ${direction}, id ${direction} limit ${sql.lit(limit)} offset ${offset}`;
+    return order(query.where(sql<boolean>`${sql.ref(id)} in (${ids})`)).execute();
   };
 }
 
@@ -100,8 +132,8 @@ async function keysetRows<O>(
   places: Places,
 ): Promise<O[]> {
   const { perPage, sort, cursor } = paging;
-  const positioned = cursor ? query.where(after(column, id, sort, cursor)) : query;
-  const found = await read(positioned, inOrder(column, id, sort), limitFor(perPage), 0);
+  const narrow: Order = (rows) => (cursor ? rows.where(after(column, id, sort, cursor)) : rows);
+  const found = await read(query, narrow, inOrder(column, id, sort), limitFor(perPage), 0);
   return tellNext(found.slice(0, perPage), column, id, paging, places);
 }
 
@@ -135,30 +167,29 @@ async function offsetRows<O>(
   read: Read,
   order: Order,
   known: number | undefined,
+  count: () => number | Promise<number>,
   { page, perPage }: Paging,
   places: Places,
-  db: Databases,
 ): Promise<O[]> {
   const skipped = (page - 1) * perPage;
-  const found = known !== undefined && skipped >= known ? [] : await read(query, order, limitFor(perPage) + 1, skipped);
+  const found =
+    known !== undefined && skipped >= known ? [] : await read(query, unchanged, order, limitFor(perPage) + 1, skipped);
   const rows = found.slice(0, perPage);
   const more = found.length > perPage;
-  const total =
-    more || (rows.length === 0 && page > 1) ? (known ?? (await countUpTo(query, db.read))) : skipped + rows.length;
+  const total = more || (rows.length === 0 && page > 1) ? await count() : skipped + rows.length;
   tellPlace(places, { page, perPage, more, total });
   return rows;
 }
 
-async function countUpTo(query: AnyQuery<unknown>, db: Db): Promise<number> {
-  const some = query
-    .clearSelect()
-    .select(sql.lit(1).as("one"))
-    .limit(sql.lit(COUNTED + 1));
-  const { count } = await db
-    .selectFrom(some.as("counted"))
-    .select(({ fn }) => fn.countAll<number>().as("count"))
-    .executeTakeFirstOrThrow();
-  return count;
+async function countUpTo(parts: readonly Part[], db: Db): Promise<number> {
+  const limit = sql.lit(COUNTED + 1);
+  const first: Order = (rows) => rows.limit(limit);
+  const some = parts.map((part) => sql`(${first(whole(part, first)).clearSelect().select(sql.lit(1).as("one"))})`);
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from (
+      select from (${sql.join(some, sql` union all `)}) listed limit ${limit}
+    ) counted`.execute(db);
+  return rows[0]?.count ?? 0;
 }
 
 type Relation = readonly [rel: string, changes: Parameters<Places["link"]>[0]];

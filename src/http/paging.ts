@@ -31,12 +31,23 @@ export const pageOf = <Item extends TSchema>(item: Item, options: PagingOptions)
 
 type AnyQuery<O> = SelectQueryBuilder<any, any, O>;
 
+/** Leaves of a list what can come to stand on the page, and no more. */
+export type First = <O>(query: AnyQuery<O>) => AnyQuery<O>;
+
+/** A part of a list; one that is itself put together of lists is told how much of each it needs. */
+export type Part = AnyQuery<any> | ((first: First) => AnyQuery<any>);
+
 export interface PageOptions {
   /**
    * The list without any condition, which the given one may be. With it, a page is found among ids alone, which an index
    * that carries the filtered columns can answer, and only the rows of the page are read.
    */
   readonly unfiltered?: AnyQuery<any>;
+  /**
+   * The list in parts that have no row in common, each of which is quick to find in order; the page is merged of them.
+   * The given query is then the list without any condition, by which the rows of the page are read.
+   */
+  readonly parts?: readonly Part[];
   /** The order where the caller asked for none; only offset paging uses it. */
   readonly unasked?: <O>(query: AnyQuery<O>) => AnyQuery<O>;
   /** How many rows there are, where that is known already. */
@@ -94,7 +105,8 @@ export function readPaging(options: PagingOptions, input: PagingInput) {
     throw notAllowed("Keyset pagination is not yet available for this type of request");
   }
   if (!keyset && options.offsetLimit) refuseTooFar(page * perPage, options.offsetLimit.rows, options.offsetLimit.type);
-  const cursor = keyset && input.cursor !== undefined ? decodeCursor(input.cursor, orderBy, sort) : undefined;
+  const column = options.orders?.[orderBy] ?? options.id;
+  const cursor = keyset && input.cursor !== undefined ? decodeCursor(input.cursor, orderBy, sort, column) : undefined;
   return { perPage, page, keyset, orderBy, sort, cursor, asked: order_by !== undefined || asked !== undefined };
 }
 

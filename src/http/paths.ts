@@ -1,4 +1,5 @@
 /** Addresses as clients write them, made into what the router knows. */
+import { ourPath } from "./aliases.ts";
 
 /** Makes one address that begins with a namespace, such as `/*project.git/info/refs`, into a route and its rewrite. */
 export interface NamespaceAddress {
@@ -19,6 +20,9 @@ export function namespaceAddress(path: string): NamespaceAddress | undefined {
   };
 }
 
+/** An address that ends in the full path of a project or group, whose own name `.json` may end. */
+const ENDS_IN_FULL_PATH = /^\/api\/v4\/(?:projects|groups|namespaces)\/(?!\d+\.json$)[^/]+$/;
+
 /** Collapses double slashes, drops a trailing slash and a `.json` ending, and encodes a leading namespace. */
 export function rewriteTarget(target: string, addresses: readonly NamespaceAddress[]): string {
   const mark = target.indexOf("?");
@@ -26,8 +30,8 @@ export function rewriteTarget(target: string, addresses: readonly NamespaceAddre
   const query = mark === -1 || mark === target.length - 1 ? "" : target.slice(mark);
   let plain = path.includes("//") ? path.replaceAll(/\/{2,}/g, "/") : path;
   if (plain.length > 1 && plain.endsWith("/")) plain = plain.slice(0, -1);
-  const bare = plain.endsWith(".json") ? plain.slice(0, -5) : plain;
-  if (plain.startsWith("/api/")) return bare + query;
+  const bare = plain.endsWith(".json") && !ENDS_IN_FULL_PATH.test(plain) ? plain.slice(0, -5) : plain;
+  if (plain.startsWith("/api/")) return ourPath(bare) + query;
   if (!plain.startsWith("/-/")) {
     for (const { matches } of addresses) {
       const found = matches.exec(bare);

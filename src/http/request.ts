@@ -104,7 +104,7 @@ export function linkTo(
   for (const [name, value] of Object.entries(changes)) {
     if (value !== undefined) pairs.push(`${name}=${encodeURIComponent(value)}`);
   }
-  const target = `${path}?${pairs.join("&")}`;
+  const target = pairs.length === 0 ? path : `${path}?${pairs.join("&")}`;
   return target.length > MOST_TARGET ? undefined : site + target;
 }
 

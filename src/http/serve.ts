@@ -10,7 +10,7 @@ import { writeAudit } from "./audit.ts";
 import { type Encoding, encodingOf, readBody, readSmallBody } from "./body.ts";
 import { type AuditTarget, type Endpoint, pathNames, plainOf, schemaOf, successOf } from "./endpoint.ts";
 import { noSuchRoute, targetTooLong } from "./errors.ts";
-import { type Exchange, sendError, sendJson, sendNothing, sendPlain, sendStream } from "./exchange.ts";
+import { type Exchange, sendError, sendJson, sendMoved, sendNothing, sendPlain, sendStream } from "./exchange.ts";
 import { fieldGate, offered, paidFor, withinPlan, withProperties } from "./gates.ts";
 import { type LimitClass, refuseOverBudget, takeBudget } from "./limits.ts";
 import { pager } from "./pages.ts";
@@ -63,6 +63,7 @@ export function open(
     lifecycle: services.lifecycle,
     actor: null,
     budget: undefined,
+    status: undefined,
   };
 }
 
@@ -158,7 +159,12 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
     if (data) return handle(context);
     return db.transaction(async (tx) => {
       let target: AuditTarget | undefined;
-      const answer = await handle({ ...context, tx, audit: (named: AuditTarget) => (target = named) });
+      const answer = await handle({
+        ...context,
+        tx,
+        audit: (named: AuditTarget) => (target = named),
+        setStatus: (status: number) => (exchange.status = status),
+      });
       await writeAudit(tx, endpoint.audit ?? operation, exchange.actor, originOf(exchange), target);
       return answer;
     });
@@ -186,6 +192,15 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
     return caller;
   }
 
+  /** Where to ask again for what is found by another name now: the same request, by id and without a secret. */
+  function locationOf({ request }: Exchange, { name, id }: { name: string; id: number }): string {
+    const path = { ...(request.params as Record<string, string>), [name]: String(id) };
+    const route = request.routeOptions.url ?? "";
+    const target = route.replaceAll(/:(\w+)/g, (_, found: string) => encodeURIComponent(path[found] ?? ""));
+    const site = kernel.siteOf(request);
+    return linkTo(site, target, parseQuery(request.raw.url?.split("?", 2)[1] ?? ""), [], {}) ?? site + target;
+  }
+
   async function withMultipart(request: FastifyRequest, raw: RawSet): Promise<RawSet> {
     const fields = await readMultipart(request.raw, request.headers);
     const known = endpoint.camelCase
@@ -199,11 +214,13 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
     try {
       const answer = await live(exchange);
       if (answer === undefined) sendNothing(exchange, success);
-      else if (contentType === undefined) sendJson(exchange, success, answer);
+      else if (contentType === undefined) sendJson(exchange, exchange.status ?? success, answer);
       else if (answer instanceof Readable) await sendStream(exchange, success, contentType, answer);
       else sendPlain(exchange, success, contentType, answer as string | Buffer);
     } catch (error) {
-      sendError(exchange, countRefused(kernel, exchange, limit, error));
+      if (error instanceof Refusal && error.details.moved)
+        sendMoved(exchange, locationOf(exchange, error.details.moved));
+      else sendError(exchange, countRefused(kernel, exchange, limit, error));
     }
   };
 }

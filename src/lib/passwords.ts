@@ -1,6 +1,6 @@
 import { argon2, type Argon2Parameters, randomBytes } from "node:crypto";
 import { promisify } from "node:util";
-import { unavailable } from "./refusal.ts";
+import { takeTurns } from "./turns.ts";
 
 /** Hashes passwords with argon2id, a few at a time, so that they do not starve everything else. */
 export interface Passwords {
@@ -14,25 +14,7 @@ const MOST_WAITING = 50;
 const derive: (algorithm: "argon2id", parameters: Argon2Parameters) => Promise<Buffer> = promisify(argon2);
 
 export function boundedPasswords(atOnce: number): Passwords {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-
-  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (running >= atOnce) {
-      if (waiting.length >= MOST_WAITING) throw unavailable();
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    } else {
-      running++;
-    }
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running--;
-    }
-  }
-
+  const inTurn = takeTurns(atOnce, MOST_WAITING);
   return {
     hash: (password) =>
       inTurn(async () => {

@@ -4,6 +4,8 @@ export type Kind =
   | "unauthenticated"
   | "forbidden"
   | "missing"
+  | "moved"
+  | "unchanged"
   | "not allowed"
   | "conflict"
   | "too large"
@@ -22,6 +24,8 @@ export interface Details {
   readonly error?: string;
   /** `{"error":…,"error_description":…,"scope":…}`: what a token lacks. */
   readonly token?: { readonly error: string; readonly description: string; readonly scope?: string };
+  /** The name in the path that is an address of before, and the id of what it leads to now. */
+  readonly moved?: { readonly name: string; readonly id: number };
   /** Seconds after which another try makes sense. */
   readonly retryAfter?: number;
 }
@@ -46,6 +50,9 @@ export const badFields = (fields: Record<string, readonly string[]>) =>
   new Refusal("invalid", "400 Bad request", { fields });
 export const unauthenticated = (reason?: string) => new Refusal("unauthenticated", because("401 Unauthorized", reason));
 export const forbidden = (reason?: string) => new Refusal("forbidden", because("403 Forbidden", reason));
+export const moved = (name: string, id: number) => new Refusal("moved", "moved", { moved: { name, id } });
+/** What was asked for is so already. */
+export const unchanged = () => new Refusal("unchanged", "304 Not Modified");
 export const missing = (thing?: string) => new Refusal("missing", thing ? `404 ${thing} Not Found` : "404 Not Found");
 export const conflict = (message = "409 Conflict") => new Refusal("conflict", message);
 export const unprocessable = (message = "422 Unprocessable Entity") => new Refusal("unprocessable", message);

@@ -8,10 +8,26 @@ const timeLimit = 120_000;
 
 // Debian's packages belong to Debian's interpreters, so those are named by path.
 const clients = [
-  { name: "python-gitlab", interpreter: "/usr/bin/python3", script: "python_gitlab.py" },
-  { name: "ruby-gitlab", interpreter: "/usr/bin/ruby", script: "ruby_gitlab.rb" },
-  { name: "gitbeaker", interpreter: process.execPath, script: "gitbeaker.ts" },
+  {
+    name: "python-gitlab",
+    interpreter: "/usr/bin/python3",
+    scripts: ["python_users.py", "python_tree.py", "python_moved.py"],
+  },
+  { name: "ruby-gitlab", interpreter: "/usr/bin/ruby", scripts: ["ruby_users.rb", "ruby_tree.rb", "ruby_moved.rb"] },
+  {
+    name: "gitbeaker",
+    interpreter: process.execPath,
+    scripts: ["gitbeaker-users.ts", "gitbeaker-tree.ts", "gitbeaker-moved.ts"],
+  },
 ];
+
+/** Words of the command line leave only the scripts that have one of them in their name. */
+const wanted = process.argv.slice(2);
+const runs = clients.flatMap(({ name, interpreter, scripts }) =>
+  scripts
+    .filter((script) => wanted.length === 0 || wanted.some((word) => script.includes(word)))
+    .map((script) => ({ name, interpreter, script })),
+);
 
 type Count = { passed: number; failed: number };
 
@@ -37,17 +53,20 @@ async function writeFixtures(databaseUrl: string): Promise<void> {
   await database.end();
 }
 
-async function runClient(
-  { name, interpreter, script }: (typeof clients)[number],
-  server: RunningServer,
-): Promise<Count> {
-  console.log(`# ${name}`);
+async function runClient({ name, interpreter, script }: (typeof runs)[number], server: RunningServer): Promise<Count> {
+  console.log(`# ${name}, ${script}`);
   const count: Count = { passed: 0, failed: 0 };
   const child = spawn(interpreter, [join(import.meta.dirname, script)], {
     stdio: ["ignore", "pipe", "inherit"],
     timeout: timeLimit,
     killSignal: "SIGKILL",
-    env: { ...process.env, no_proxy: "127.0.0.1", FAIRLEAD_URL: server.url, FAIRLEAD_TOKEN: server.token },
+    env: {
+      ...process.env,
+      no_proxy: "127.0.0.1",
+      PYTHONDONTWRITEBYTECODE: "1",
+      FAIRLEAD_URL: server.url,
+      FAIRLEAD_TOKEN: server.token,
+    },
   });
   const ended = new Promise<string>((resolve) => {
     child.once("error", (error) => resolve(error.message));
@@ -61,7 +80,7 @@ async function runClient(
   // A script ends with 0 only after its last check, so any other end without a failed check means it died on the way.
   const end = await ended;
   if (count.failed === 0 && (end !== "0" || count.passed === 0)) {
-    console.log(`not ok ${name} runs to its end: ended with ${end} after ${count.passed} checks`);
+    console.log(`not ok ${script} runs to its end: ended with ${end} after ${count.passed} checks`);
     count.failed += 1;
   }
   return count;
@@ -72,8 +91,8 @@ async function runAll(): Promise<Count> {
   const server = await startServer();
   try {
     await writeFixtures(server.databaseUrl);
-    for (const client of clients) {
-      const { passed, failed } = await runClient(client, server);
+    for (const run of runs) {
+      const { passed, failed } = await runClient(run, server);
       total.passed += passed;
       total.failed += failed;
     }

@@ -6,6 +6,7 @@ import { paramsOf } from "#http/serve.ts";
 import { type Change, changesFor } from "./changes.ts";
 import type { Field } from "./encode.ts";
 import { foundBefore } from "./found.ts";
+import { knownTo, relatedTo } from "./known.ts";
 import { Upload } from "./marks.ts";
 import { type Asked, type Encoding, finish, newDraft, setField, withoutFiles } from "./request.ts";
 import { cursorValue, DATABASE_BREAKERS, validValue } from "./values.ts";
@@ -60,17 +61,19 @@ const withoutBody: Arbitrary<Encoding> = byWeight(["none", 3], ["json", 1], ["fo
 interface Rules {
   readonly atLeastOneOf?: readonly (readonly string[])[];
   readonly allOrNoneOf?: readonly (readonly string[])[];
+  readonly mutuallyExclusive?: readonly (readonly string[])[];
 }
 
 /** Makes the cases of one operation. */
 function kitchen({ name, endpoint }: Operation, world: World) {
   const params = paramsOf(endpoint);
-  const { atLeastOneOf = [], allOrNoneOf = [] } = params as Rules;
+  const { atLeastOneOf = [], allOrNoneOf = [], mutuallyExclusive = [] } = params as Rules;
+  const known = knownTo(endpoint, world);
   const inPath = pathNames(endpoint.path);
   const properties = Object.entries(params.properties);
   const bodiless = endpoint.method === "GET" || endpoint.method === "DELETE";
   const orders = params.properties["cursor"]
-    ? (params.properties["order_by"] as TSchema & { enum: string[] }).enum
+    ? ((params.properties["order_by"] as (TSchema & { enum: string[] }) | undefined)?.enum ?? ["id"])
     : undefined;
   const needed = new Set([
     ...inPath,
@@ -78,14 +81,18 @@ function kitchen({ name, endpoint }: Operation, world: World) {
   ]);
   for (const [first] of atLeastOneOf) if (first !== undefined) needed.add(first);
 
-  const values = fc.record(
+  const independent = fc.record(
     Object.fromEntries(
-      properties.map(([key, schema]) => [
-        key,
-        needed.has(key) ? validValue(key, schema) : seldom(validValue(key, schema)),
-      ]),
+      properties.map(([key, schema]) => {
+        const value = validValue(key, schema, known);
+        return [key, needed.has(key) ? value : seldom(value)];
+      }),
     ),
   );
+  const related = relatedTo(endpoint, world);
+  const values: Arbitrary<Ingredients["values"]> = related
+    ? fc.tuple(independent, fc.option(related)).map(([given, together]) => ({ ...given, ...together }))
+    : independent;
   const position: Arbitrary<Position | undefined> = orders
     ? fc.option(
         fc.record({
@@ -110,7 +117,7 @@ function kitchen({ name, endpoint }: Operation, world: World) {
       .map((given) => build(kind, given));
 
   function build(kind: Kind, { values: given, caller, shown, encoding, position: at, changes }: Ingredients): Case {
-    const complete = withoutHalfGroups(given, allOrNoneOf);
+    const complete = fitting(given, allOrNoneOf, mutuallyExclusive);
     const draft = newDraft(endpoint.method, addressOf(endpoint), new Map(Object.entries(complete)));
     const fields: Field[] = Object.entries(complete).filter(
       ([key, value]) => value !== undefined && !inPath.includes(key),
@@ -137,23 +144,33 @@ function kitchen({ name, endpoint }: Operation, world: World) {
       { arbitrary: cases("almost valid", mixed, fc.tuple(change)), weight: 5 },
       { arbitrary: cases("hostile", mixed, fc.array(change, { minLength: 2, maxLength: 5 })), weight: 3 },
     ),
-    /** What breaks the database, on each parameter in query, JSON, form and multipart; by turns where it is heavy. */
-    *seeds(): Generator<Case> {
+    /**
+     * What breaks the database, on each parameter in query, JSON, form and multipart; by turns where it is heavy, and for
+     * a parameter that is known from another operation, since what it is read from matters only until it is read.
+     */
+    *seeds(read: Set<string>): Generator<() => Case> {
       const encodings = bodiless ? WITHOUT_BODY : WITH_BODY;
       let turn = 0;
       for (const [at, [key, schema]] of properties.entries()) {
+        const parameter = `${key} ${JSON.stringify(schema)}`;
+        const once = isHeavy || inPath.includes(key) || isClosed(schema) || read.has(parameter);
+        read.add(parameter);
         const group = allOrNoneOf.find((keys) => keys.includes(key)) ?? [];
         const wanted = properties.filter(([other]) => needed.has(other) || group.includes(other));
-        const base = fc.record(Object.fromEntries(wanted.map(([other, its]) => [other, validValue(other, its)])));
+        const base = fc.record(
+          Object.fromEntries(wanted.map(([other, its]) => [other, validValue(other, its, known)])),
+        );
         for (const [number, breaker] of Object.values(DATABASE_BREAKERS).entries()) {
-          const once = isHeavy || inPath.includes(key);
           for (const encoding of once ? encodings.slice((at + number) % encodings.length).slice(0, 1) : encodings) {
-            const [sample = {}] = fc.sample(base, { seed: ++turn, numRuns: 1 });
-            yield build("seed", {
-              values: { ...sample, ...unlike(sample, turn) },
-              ...{ caller: world.administrator, shown: "header", position: undefined, encoding },
-              changes: [(draft) => setField(draft, key, inside(schema, breaker(schema)))],
-            });
+            const seed = ++turn;
+            yield () => {
+              const [sample = {}] = fc.sample(base, { seed, numRuns: 1 });
+              return build("seed", {
+                values: { ...sample, ...unlike(sample, seed) },
+                ...{ caller: world.administrator, shown: "header", position: undefined, encoding },
+                changes: [(draft) => setField(draft, key, inside(schema, breaker(schema)))],
+              });
+            };
           }
         }
       }
@@ -164,23 +181,32 @@ function kitchen({ name, endpoint }: Operation, world: World) {
 const seldom = (value: Arbitrary<unknown>) =>
   fc.oneof({ arbitrary: fc.constant(undefined), weight: 7 }, { arbitrary: value, weight: 1 });
 
-/** Parameters that go together or not at all; half of them is a mistake, which is for the changes to make. */
-function withoutHalfGroups(
+/** Without half of what goes together, and without a second of what excludes each other: changes make such mistakes. */
+function fitting(
   given: Ingredients["values"],
-  groups: readonly (readonly string[])[],
+  together: readonly (readonly string[])[],
+  exclusive: readonly (readonly string[])[],
 ): Record<string, unknown> {
   const complete = { ...given };
-  for (const keys of groups) {
+  for (const keys of together) {
     if (keys.some((key) => given[key] === undefined)) for (const key of keys) delete complete[key];
+  }
+  for (const keys of exclusive) {
+    for (const key of keys.filter((name) => complete[name] !== undefined).slice(0, -1)) delete complete[key];
   }
   return complete;
 }
 
 /** Names of its own for each seed, since the random ones would repeat. */
 const unlike = (sample: Record<string, unknown>, turn: number) => ({
+  ...("path" in sample && { path: `seed-${turn}` }),
+  ...("name" in sample && { name: `Seed ${turn}` }),
   ...("username" in sample && { username: `seed-${turn}` }),
   ...("email" in sample && { email: `seed-${turn}@example.com` }),
 });
+
+/** Whether only words of a list pass, which are looked up before anything else is done with them. */
+const isClosed = (schema: TSchema) => Type.IsBoolean(schema) || Type.IsEnum(schema);
 
 const inside = (schema: TSchema, value: unknown): unknown =>
   Type.IsArray(schema) ? [value] : Type.IsRecord(schema) ? { team: value } : value;
@@ -213,10 +239,14 @@ function showToken(
 }
 
 /** Every seed, and an endless stock of random cases, of all operations. */
-export function casesOf(resources: Resources, world: World): { seeds: readonly Case[]; random: Arbitrary<Case> } {
+export function casesOf(
+  resources: Resources,
+  world: World,
+): { seeds: readonly (() => Case)[]; random: Arbitrary<Case> } {
   const kitchens = operationsOf(resources).map((operation) => kitchen(operation, world));
+  const read = new Set<string>();
   return {
-    seeds: [...foundBefore(world), ...kitchens.flatMap(({ seeds }) => [...seeds()])],
+    seeds: [...foundBefore(world).map((item) => () => item), ...kitchens.flatMap(({ seeds }) => [...seeds(read)])],
     random: fc.oneof(...kitchens.map(({ weight, random }) => ({ weight, arbitrary: random }))),
   };
 }

@@ -41,7 +41,8 @@ interface Suspect {
 const LANES = 8;
 const SLOWEST = 1000;
 const LONGEST_BLOCK = 250;
-const SWEEP_EVERY = 2000;
+/** After so many cases all lanes wait until everything is as it was. */
+const BATCH = 200;
 const MOST_SHRUNK = 8;
 
 /** What all objects share, with the names it has from birth. */
@@ -86,14 +87,17 @@ async function runInside(share: Share, tally: Tally) {
   let next = share.worker;
   const indexes = share.only && [...share.only];
 
+  let batch = BATCH;
+
   const take = (): number | undefined => {
+    if (batch-- <= 0) return undefined;
     if (indexes) return indexes.shift();
     const index = next;
     next += share.workers;
     return index < last ? index : undefined;
   };
   const caseAt = (index: number): Case =>
-    seeds[index] ?? (fc.sample(random, { seed: seedOf(share.seed, index), numRuns: 1 })[0] as Case);
+    seeds[index]?.() ?? (fc.sample(random, { seed: seedOf(share.seed, index), numRuns: 1 })[0] as Case);
 
   async function probe(lane: Lane, { asked }: Case): Promise<Probed> {
     const start = performance.now();
@@ -103,7 +107,7 @@ async function runInside(share: Share, tally: Tally) {
     const logged = journal.take(headerOf(answer, "x-request-id"));
     const causes = judge(asked, answer, logged);
     if (cleaned()) causes.push("a prototype was changed");
-    if (answer.status < 300 && asked.method !== "GET") await world.restore();
+    if (answer.status < 300 && asked.method !== "GET") await world.revive();
     return { answer, logged, causes, took };
   }
 
@@ -120,7 +124,6 @@ async function runInside(share: Share, tally: Tally) {
       fresh.push(...tally.record(item.kind, answer.status, logged?.operation, failures));
       const etag = headerOf(answer, "etag");
       if (etag !== undefined && index % 8 === 0) await repeat(lane, index, item, etag);
-      if (tally.total % SWEEP_EVERY === 0) await world.sweep();
     }
   }
 
@@ -160,7 +163,11 @@ async function runInside(share: Share, tally: Tally) {
 
   const fresh: Failure[] = [];
   const start = process.threadCpuUsage();
-  await Promise.all(lanes.map(work));
+  while (indexes ? indexes.length > 0 : next < last) {
+    batch = BATCH;
+    await Promise.all(lanes.map(work));
+    await world.restore();
+  }
   const { user, system } = process.threadCpuUsage(start);
   clearInterval(watch);
   await accuse(slow, "slower than 1 s", async (item) => (await probe(quietLane, item)).took > SLOWEST);

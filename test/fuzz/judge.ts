@@ -8,9 +8,11 @@ import { FOREIGN_HOST, PASSWORD_CANARY } from "./marks.ts";
 import type { Asked } from "./request.ts";
 
 /** Every status that the documents know; 503 is for a database that is gone, which it never is here. */
-const DOCUMENTED = new Set([200, 201, 204, 304, 400, 401, 403, 404, 405, 409, 413, 414, 415, 422, 429, 431]);
+const DOCUMENTED = new Set([200, 201, 204, 301, 304, 308, 400, 401, 403, 404, 405, 409, 413, 414, 415, 422, 429, 431]);
 /** What refuses something that is no request, or a tunnel; there is no exchange behind it. */
 const BY_HAND = new Set([400, 405, 408, 414, 431]);
+/** Writes that say so where nothing is left to do. */
+const UNCHANGED = /\/(?:un)?star$/;
 const MOST_HEAD = 64 * 1024;
 const MOST_ERROR = 64 * 1024;
 
@@ -39,6 +41,7 @@ export function makeJudge(resources: Resources, secrets: readonly string[]): Jud
     blame(leak(answer, secrets));
     const value = asked.method === "HEAD" ? undefined : parsed(answer);
     if (status >= 400) blame(errorProblem(answer, value, asked.method === "HEAD"));
+    else if (status === 301 || status === 308) blame(movedProblem(asked, answer, value));
     else if (logged) blame(successProblem(asked, answer, value, expected.get(logged.operation)));
     return causes;
   };
@@ -136,6 +139,15 @@ function errorProblem(answer: Answer, value: unknown, head: boolean): string | u
     : `status ${status} in none of the five shapes: ${answer.body.toString("utf8").slice(0, 200)}`;
 }
 
+/** An address of before leads to the same thing by its id; only 308 makes every client repeat a write as it was. */
+function movedProblem({ method }: Pick<Asked, "method">, answer: Answer, value: unknown): string | undefined {
+  const isRead = method === "GET" || method === "HEAD";
+  const location = headerOf(answer, "location") ?? "";
+  if (answer.status !== (isRead ? 301 : 308)) return `status ${answer.status} for ${method}`;
+  if (!/^https?:\/\/[^/]+\/[\w/-]+\/\d+(?:[/?]|$)/.test(location)) return `status ${answer.status} to ${location}`;
+  return errorProblem(answer, value, method === "HEAD");
+}
+
 function successProblem(
   { method }: Pick<Asked, "method">,
   answer: Answer,
@@ -146,7 +158,7 @@ function successProblem(
   if (!expected) return method === "OPTIONS" && status === 204 ? undefined : `status ${status} where nothing is served`;
   const { endpoint, fits } = expected;
   const isRead = method === "GET" || method === "HEAD";
-  if (status === 304) return isRead ? undefined : "status 304 for a write";
+  if (status === 304) return isRead || UNCHANGED.test(endpoint.path) ? undefined : "status 304 for a write";
   if (status !== successOf(endpoint)) return `status ${status} instead of ${successOf(endpoint)}`;
   const type = headerOf(answer, "content-type");
   const plain = plainOf(endpoint.returns)?.contentType;

@@ -30,8 +30,9 @@ const partial = only !== undefined || plants.length > 0;
 const workers = partial ? 1 : Number(options.workers);
 /** From here on a run is long enough to reach everything, and to wait for the slow clients. */
 const LONG = 10_000;
-/** A process says once a second that it is there; one that has not for so long never will. */
+/** A process says once a second that it is there; one that has not for so long never will, once it has begun. */
 const PATIENCE = 15_000;
+const PATIENCE_AT_START = 120_000;
 
 const directory = mkdtempSync(join(tmpdir(), "fairlead-fuzz-"));
 process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
@@ -81,7 +82,7 @@ function runProcess(file: string, argument: object, whereabouts: () => number[])
     lost("a process hangs");
     child.kill("SIGKILL");
   };
-  let timer = setTimeout(silence, PATIENCE);
+  let timer = setTimeout(silence, PATIENCE_AT_START);
   child.on("message", (message: { done?: number; outcome?: Outcome }) => {
     clearTimeout(timer);
     timer = setTimeout(silence, PATIENCE);

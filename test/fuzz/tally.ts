@@ -26,6 +26,8 @@ export interface Outcome {
 }
 
 const MOST_SHOWN = 1500;
+/** An answer that sends the caller elsewhere before anything is done. */
+const MOVED = new Set([301, 308]);
 
 /** Bytes as a text that shows each of them and can be read back. */
 export function shown(bytes: Buffer): string {
@@ -70,7 +72,7 @@ export class Tally {
     if (operation !== undefined) {
       const counts = (this.#operations[operation] ??= [0, 0]);
       counts[0]++;
-      if (status < 400) counts[1]++;
+      if (status < 400 && !MOVED.has(status)) counts[1]++;
     }
     if (failures.length === 0) this.#passed++;
     else this.#failed++;

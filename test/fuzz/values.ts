@@ -2,6 +2,7 @@ import fc, { type Arbitrary } from "fast-check";
 import Type, { type TSchema } from "typebox";
 import type { Keywords } from "#http/params/scalars.ts";
 import { image } from "./images.ts";
+import type { Known } from "./known.ts";
 import { PASSWORD_CANARY, Verbatim } from "./marks.ts";
 
 /** Text that no compression makes shorter, as a unique index of long texts would need it. */
@@ -255,6 +256,9 @@ function namedText(name: string): Arbitrary<string> | undefined {
   if (name === "two_factor") return fc.constantFrom("enabled", "disabled");
   if (name === "website_url") return fc.constantFrom("https://example.com/a", "example.com", "");
   if (name === "discord") return fc.constant("123456789012345678");
+  if (name === "path") return unique.map((text) => `fz-${text}`);
+  if (name === "default_branch" || name === "default_branch_name") return fc.constantFrom("main", "trunk/ünï");
+  if (name === "repository_storage") return fc.constant("default");
   if (name === "file") return fc.constantFrom("default.svg", "avatar.png", "avatar.gif", "swagger-ui.css");
   return undefined;
 }
@@ -267,31 +271,55 @@ function textFor(name: string, { format, minLength = 0, maxLength = 100 }: Keywo
   );
 }
 
-/** A value that the schema of a parameter lets pass; `name` helps where a schema alone does not tell. */
-export function validValue(name: string, given: TSchema): Arbitrary<unknown> {
-  if (Type.IsUnion(given) && given.anyOf.some(Type.IsNull)) {
-    return fc.oneof(
-      { arbitrary: validValue(name, withoutNull(given)), weight: 6 },
-      { arbitrary: fc.constant(null), weight: 1 },
+/** A value that the schema of a parameter lets pass; `name` and `known` help where a schema alone does not tell. */
+export function validValue(name: string, given: TSchema, known: Known): Arbitrary<unknown> {
+  if (Type.IsUnion(given)) {
+    const options = given.anyOf.map((option) =>
+      Type.IsNull(option)
+        ? { arbitrary: fc.constant(null), weight: 1 }
+        : { arbitrary: validValue(name, option, known), weight: 6 },
     );
+    return fc.oneof(...options);
   }
-  const schema = withoutNull(given);
+  if (Type.IsArray(given)) return listOf(validValue(name, given.items, known), given as Keywords);
+  return known(name, given) ?? valueOf(name, given, known);
+}
+
+/** A list, which some parameters take as one text as well. */
+function listOf(items: Arbitrary<unknown>, { commaList }: Keywords): Arbitrary<unknown> {
+  const list = fc.array(items, { minLength: 1, maxLength: 3 });
+  return commaList
+    ? fc.oneof(
+        list,
+        list.map((values) => values.join(",")),
+      )
+    : list;
+}
+
+function valueOf(name: string, schema: TSchema, known: Known): Arbitrary<unknown> {
   const { minimum, maximum } = schema as Keywords;
   if (Type.IsString(schema)) return textFor(name, schema as Keywords);
   if (Type.IsBoolean(schema)) return fc.boolean();
   if (Type.IsInteger(schema) || Type.IsNumber(schema)) {
+    const least = Math.max(minimum ?? 1, 1);
     return minimum === 0 && maximum === undefined
       ? id
-      : fc.integer({ min: Math.max(minimum ?? 1, 1), max: Math.min(maximum ?? 6, 6) });
+      : fc.integer({ min: least, max: Math.min(maximum ?? least + 5, least + 5) });
   }
   if (Type.IsEnum(schema)) return fc.constantFrom(...schema.enum);
   if (Type.IsLiteral(schema)) return fc.constant(schema.const);
-  if (Type.IsArray(schema)) return fc.array(validValue(name, schema.items), { minLength: 1, maxLength: 3 });
   if (Type.IsRecord(schema))
-    return fc.dictionary(fc.constantFrom("team", "site"), words, { maxKeys: 2, noNullPrototype: true });
+    return fc.dictionary(
+      fc.constantFrom("team", "site", "default"),
+      validValue(name, Type.RecordValue(schema), known),
+      {
+        maxKeys: 2,
+        noNullPrototype: true,
+      },
+    );
   if (Type.IsObject(schema)) {
     return fc.record(
-      Object.fromEntries(Object.entries(schema.properties).map(([key, inner]) => [key, validValue(key, inner)])),
+      Object.fromEntries(Object.entries(schema.properties).map(([key, inner]) => [key, validValue(key, inner, known)])),
     );
   }
   if (isFile(schema)) return image;

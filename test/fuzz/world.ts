@@ -1,6 +1,9 @@
 import { sql } from "kysely";
 import { SCOPES, type Scope } from "#access/scopes.ts";
 import type { TestApp, TestUser } from "#test/support/app.ts";
+import { PNG } from "./images.ts";
+import { takeSnapshot } from "./snapshot.ts";
+import { makeTree, type Tree } from "./tree.ts";
 
 /** Who asks: a name for the report and the token they show, if any. */
 export interface Caller {
@@ -14,17 +17,20 @@ export interface World {
   readonly user: Caller;
   /** Every token that a request may show; none may come back. */
   readonly secrets: readonly string[];
-  /** Puts the callers back as they were; a request may have revoked a token or changed a user. */
+  /** Usernames of people who ask for nothing. */
+  readonly people: readonly string[];
+  readonly tree: Tree;
+  /** Puts the callers and the settings back as they were, since everything after it hangs on them. */
+  revive(): Promise<void>;
+  /** Puts everything back; nothing may be asked meanwhile. */
   restore(): Promise<void>;
-  /** Removes what requests have made. */
-  sweep(): Promise<void>;
 }
 
 const STATES = ["active", "blocked", "ldap_blocked", "deactivated", "banned", "blocked_pending_approval"] as const;
 
-/** A small population: callers of every kind, and users in every state with all that a user can have. */
+/** A small population: callers of every kind, users in every state with all that a user can have, and a tree. */
 export async function makeWorld(app: TestApp): Promise<World> {
-  const { db } = app.services;
+  const { db, blobs } = app.services;
   const person = (columns: Parameters<TestApp["makeUser"]>[0], scopes: readonly Scope[] = ["api"]) =>
     app.makeUser(columns, scopes);
   const administrator = await person({ username: "root", admin: true, commit_email: "_private" }, SCOPES);
@@ -34,9 +40,10 @@ export async function makeWorld(app: TestApp): Promise<World> {
   const blocked = await person({ username: "blocked", state: "blocked" });
   const revoked = await app.makeToken(user.id, { revoked_at: "2026-01-01T00:00:00Z" });
   const expired = await app.makeToken(user.id, { expires_at: "2020-01-01" });
-  for (let index = 0; index < 30; index++) {
+  const people = Array.from({ length: 30 }, (_, index) => `person-${index}`);
+  for (const [index, username] of people.entries()) {
     await person({
-      username: `person-${index}`,
+      username,
       name: `Person ${index} Ünï`,
       state: STATES[index % STATES.length] ?? "active",
       external: index % 5 === 0,
@@ -47,6 +54,8 @@ export async function makeWorld(app: TestApp): Promise<World> {
     });
   }
   await fillIn(app);
+  const tree = await makeTree(db.write, user.id, await blobs.put(PNG));
+  const snapshot = await takeSnapshot(db);
   const kept = [administrator, plainAdministrator, user, reader, blocked];
   const named = (name: string, token?: string): Caller => ({ name, token });
   const callers = [
@@ -60,27 +69,20 @@ export async function makeWorld(app: TestApp): Promise<World> {
     named("expired", expired.token),
     named("unknown", `flpat-${"x".repeat(24)}`),
   ];
-  const [users, tokens] = await Promise.all([lastId("users"), lastId("personal_access_tokens")]);
-
-  async function lastId(table: "users" | "personal_access_tokens") {
-    const { last } = await db.read
-      .selectFrom(table)
-      .select(({ fn }) => fn.max("id").as("last"))
-      .executeTakeFirstOrThrow();
-    return last;
-  }
-
   return {
     callers,
     administrator: callers[0] as Caller,
     user: callers[1] as Caller,
     secrets: callers.flatMap(({ token }) => token ?? []),
-    restore: () => restore(app, kept),
-    async sweep() {
-      await sql`delete from personal_access_tokens where id > ${tokens}`.execute(db.write);
-      await sql`delete from users where id > ${users}`.execute(db.write);
-      await sql`delete from namespaces n where not exists (select from users u where u.namespace_id = n.id)
-        and created_at < now() - interval '10 seconds'`.execute(db.write);
+    people,
+    tree,
+    async revive() {
+      await reviveCallers(app, kept);
+      await snapshot.restoreSettings();
+    },
+    async restore() {
+      await snapshot.restore();
+      await reviveCallers(app, kept);
     },
   };
 }
@@ -95,12 +97,12 @@ async function fillIn({ services: { db } }: TestApp) {
   );
 }
 
-async function restore({ services: { db } }: TestApp, kept: readonly TestUser[]) {
+async function reviveCallers({ services: { db } }: TestApp, kept: readonly TestUser[]) {
+  for (const { id, username } of kept) {
+    await sql`update users set username = ${username} where id = ${id} and username <> ${username}`.execute(db.write);
+  }
   await sql`update personal_access_tokens set revoked_at = null where id = any(${kept.map(({ tokenId }) => tokenId)}::bigint[])
     and revoked_at is not null`.execute(db.write);
   await sql`update users set admin = username in ('root', 'boss'), password_expired = false where id = any(${kept.map(({ id }) => id)}::bigint[])
     and (password_expired or admin <> (username in ('root', 'boss')))`.execute(db.write);
-  for (const { id, username } of kept) {
-    await sql`update users set username = ${username} where id = ${id} and username <> ${username}`.execute(db.write);
-  }
 }

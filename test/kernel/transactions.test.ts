@@ -120,6 +120,8 @@ describe("transactions", () => {
       target_type: "Deed",
       target_id: body.id,
       target_name: name,
+      entity_type: "Instance",
+      entity_id: null,
       details: { how: "well" },
       ip_address: "203.0.113.9",
       request_id: headers["x-request-id"],

@@ -2,9 +2,11 @@ import { randomUUID } from "node:crypto";
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from "fastify";
 import { addressOf } from "#http/app.ts";
 import { pathNames } from "#http/endpoint.ts";
-import type { Cell } from "./cells.ts";
-import { seesAll } from "./model.ts";
-import { type Made, NOBODY, type Wish, type World } from "./world.ts";
+import type { Cell, Verb } from "./cells.ts";
+import type { MadePlace, PlaceWish } from "./land.ts";
+import type { Line } from "./line.ts";
+import { isListed, type Owner, seesAll } from "./model.ts";
+import { type Account, type Made, NOBODY, type Wish, type World } from "./world.ts";
 
 /** Cells asked at once: many where all are asked, few where the first problem ends it. */
 const AT_ONCE = 64;
@@ -21,25 +23,34 @@ export interface Answer {
   readonly problem: string | undefined;
 }
 
-/** What is made for one cell alone. */
-interface Belongings {
+/** What is made for one cell alone, or for all of a kind where none can spoil it for the others. */
+export interface Belongings {
   readonly token?: Made | undefined;
   readonly object?: Made | undefined;
   readonly successor?: Made | undefined;
+  readonly place?: MadePlace | undefined;
+  readonly project?: number | undefined;
 }
 
-/** Asks every cell; with `untilProblem`, no further than the first that disagrees. */
+interface Options {
+  /** Go no further than the first cell that disagrees. */
+  readonly untilProblem?: boolean;
+  /** Even what must be refused has a place of its own, because it may not be. */
+  readonly apart?: boolean;
+}
+
+/** Asks every cell. */
 export async function askAll(
   app: FastifyInstance,
   world: World,
   cells: readonly Cell[],
-  untilProblem = false,
+  { untilProblem = false, apart = false }: Options = {},
 ): Promise<Answer[]> {
   const answers: Answer[] = [];
   const atOnce = untilProblem ? FEW_AT_ONCE : AT_ONCE;
   for (let from = 0; from < cells.length; from += atOnce) {
     const some = cells.slice(from, from + atOnce);
-    const belongings = await prepare(world, some);
+    const belongings = await prepare(world, some, apart);
     const responses = await Promise.all(
       some.map((cell, index) => app.inject(requestOf(world, cell, belongings[index] ?? {}))),
     );
@@ -47,7 +58,8 @@ export async function askAll(
     for (const [index, cell] of some.entries()) {
       const response = responses[index];
       if (!response) continue;
-      const problem = problemOf(cell, response) ?? familyProblem(cell, belongings[index], ended[index]);
+      const own = belongings[index] ?? {};
+      const problem = problemOf(cell, own, response) ?? familyProblem(cell, own, ended[index]);
       const { statusCode: status, headers, payload } = response;
       answers.push({ cell, status, headers, payload, problem });
     }
@@ -56,28 +68,34 @@ export async function askAll(
   return answers;
 }
 
-async function prepare(world: World, cells: readonly Cell[]): Promise<Belongings[]> {
-  const wishes = cells.map((cell) => ({ token: tokenWish(world, cell), object: objectWish(world, cell) }));
-  const made = await world.makeTokens(
-    wishes.flatMap(({ token, object }) => [token, object].filter((wish) => wish !== undefined)),
+async function prepare(world: World, cells: readonly Cell[], apart: boolean): Promise<Belongings[]> {
+  const tokens = await world.tokens.of(cells.map((cell) => tokenWish(world, cell)));
+  const objects = await world.tokens.of(cells.map((cell) => objectWish(world, cell)));
+  const places = await world.places.of(cells.map((cell) => placeWish(world, cell, apart)));
+  const successors = await world.tokens.of(
+    cells.map(({ caller }, index) =>
+      caller.token === "rotated"
+        ? { user: world.somebody.id, scopes: ["api"], previous: tokens[index]?.id ?? 0 }
+        : undefined,
+    ),
   );
-  const belongings = wishes.map(({ token, object }): Belongings => ({
-    token: token && made.shift(),
-    object: object && made.shift(),
-  }));
-  const parents = belongings.filter((_, index) => cells[index]?.caller.token === "rotated");
-  const successors = await world.makeTokens(
-    parents.map(({ token }) => ({ user: world.somebody.id, scopes: ["api"], previous: token?.id ?? 0 })),
+  return Promise.all(
+    cells.map(async ({ line }, index) => ({
+      token: tokens[index],
+      object: objects[index],
+      successor: successors[index],
+      place: places[index],
+      project: line.place?.child === "project" ? await world.land.makeProject() : undefined,
+    })),
   );
-  return belongings.map((own) => {
-    const place = parents.indexOf(own);
-    return place === -1 ? own : { ...own, successor: successors[place] };
-  });
 }
 
-function tokenWish(world: World, { caller, scopes }: Cell): Wish | undefined {
+/** A token is kept for all cells that show one like it, but for those that could end it. */
+function tokenWish(world: World, { caller, scopes, operation }: Cell): Wish | undefined {
   if (!scopes) return undefined;
+  const endsTokens = operation.endpoint.path.includes("personal_access_tokens");
   return {
+    ...(!endsTokens && caller.token !== "rotated" && { kept: `${caller.name} ${scopes.join(" ")}` }),
     user: world.accounts.get(caller.name)?.id ?? 0,
     scopes,
     expired: caller.token === "expired",
@@ -90,21 +108,49 @@ function objectWish(world: World, cell: Cell): Wish | undefined {
   return { user: ownerOf(world, cell), scopes: ["api"] };
 }
 
-/** The user whose thing the request names: through sudo, one's own is that of the user acted for. */
-function ownerOf(world: World, { caller, owner }: Cell): number {
-  if (owner === "foreign") return world.somebody.id;
-  const target = caller.sudo?.as;
-  const acting = target === undefined || target === "missing" ? undefined : world.targets[target];
-  return (acting ?? world.accounts.get(caller.name))?.id ?? 0;
+/** What is only read, or must be refused, is the same place for all such cells of one caller. */
+function placeWish(world: World, cell: Cell, apart: boolean): PlaceWish | undefined {
+  const { line, caller, visibility, state, verb, expected } = cell;
+  if (!line.place || cell.owner === "nowhere") return undefined;
+  const { kind, child, holds } = line.place;
+  const isKept = isRead(verb) || (!apart && (expected === "refused" || expected >= 300));
+  const kept = [caller.name, kind, child, holds, visibility, state].join();
+  const acting = caller.role === "anonymous" ? undefined : actingAccount(world, cell)?.id;
+  return {
+    ...{ kind, caller, visibility, state, acting },
+    ...(child && { child }),
+    ...(holds && { holds }),
+    ...(isKept && { kept }),
+  };
 }
 
-function requestOf(world: World, cell: Cell, { token, object }: Belongings): InjectOptions {
+/** The places that are only read by these cells, or asked to change in vain. */
+export async function keptPlaces(world: World, cells: readonly Cell[]): Promise<MadePlace[]> {
+  const wishes = cells.map((cell) => placeWish(world, cell, false)).filter((wish) => wish?.kept !== undefined);
+  return [...new Set(await world.places.of(wishes))].filter((place) => place !== undefined);
+}
+
+export const isRead = (verb: Verb) => verb === "GET" || verb === "HEAD" || verb === "OPTIONS";
+
+function actingAccount(world: World, { caller }: Cell): Account | undefined {
+  const target = caller.sudo?.as;
+  const acting = target === undefined || target === "missing" ? undefined : world.targets[target];
+  return acting ?? world.accounts.get(caller.name);
+}
+
+/** The user whose thing the request names: through sudo, one's own is that of the user acted for. */
+const ownerOf = (world: World, cell: Cell): number =>
+  (cell.owner === "foreign" ? world.somebody : actingAccount(world, cell))?.id ?? 0;
+
+/** The request of a cell. */
+export function requestOf(world: World, cell: Cell, belongings: Belongings): InjectOptions {
   const { line, verb, caller, operation, broken } = cell;
   const { endpoint } = operation;
-  const params = new URLSearchParams(line.send?.replaceAll("*", `w${randomUUID().slice(0, 18)}`));
+  const params = new URLSearchParams(filled(world, cell));
   const names = pathNames(endpoint.path);
   const objectName = line.by ?? names[0];
-  if (line.object && objectName) params.set(objectName, objectId(world, cell, object));
+  if (line.object && objectName) params.set(objectName, objectId(world, cell, belongings.object));
+  if (line.place) namePlace(line.place, cell, belongings, params, names);
   const path = formed(
     addressOf(endpoint).replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params.get(name) ?? NOBODY)),
     cell.form,
@@ -117,7 +163,7 @@ function requestOf(world: World, cell: Cell, { token, object }: Belongings): Inj
   const inBody = verb === "POST" || verb === "PUT" || verb === "PATCH";
   const query = inBody ? new URLSearchParams() : new URLSearchParams(params);
   const headers: Record<string, string> = { host: "localhost" };
-  showToken(world, cell, token?.token, headers, query);
+  showToken(world, cell, belongings.token?.token, headers, query);
   if (caller.sudo) {
     const target = caller.sudo.as === "missing" ? undefined : world.targets[caller.sudo.as];
     if (caller.sudo.by === "header") headers["sudo"] = String(target?.id ?? NOBODY);
@@ -131,6 +177,43 @@ function requestOf(world: World, cell: Cell, { token, object }: Belongings): Inj
     remoteAddress: caller.loopback ? SAME_MACHINE : ELSEWHERE,
     ...(inBody && { payload: params.toString() }),
   };
+}
+
+/** What the line sends, with the things of this cell in it. */
+function filled(world: World, cell: Cell): string | undefined {
+  const { user, group, event } = world.land;
+  const things = {
+    ...{ user: user.id, group, event, namespace: actingAccount(world, cell)?.namespaceId ?? NOBODY },
+    visibility: cell.visibility === "private" ? "internal" : "private",
+  };
+  return cell.line.send
+    ?.replaceAll("*", `w${randomUUID().slice(0, 18)}`)
+    .replaceAll(/\{(\w+)\}/g, (_, name: string) => String(things[name as keyof typeof things]));
+}
+
+/** Names the group or project, by its id unless the form of the cell says how, and what is asked for in it. */
+function namePlace(
+  { by, child, foundBy }: NonNullable<Line["place"]>,
+  { form, owner }: Cell,
+  { place, project }: Belongings,
+  params: URLSearchParams,
+  names: readonly string[],
+) {
+  if (foundBy) {
+    params.set("search", place?.name ?? NOBODY);
+    return;
+  }
+  params.set(by ?? names[0] ?? "", place ? addressIn(form, place) : NOBODY);
+  const childName = names[1];
+  if (!child || childName === undefined) return;
+  const known = child === "project" ? { own: project } : place?.children;
+  params.set(childName, String((known as Partial<Record<Owner, number>> | undefined)?.[owner] ?? NOBODY));
+}
+
+function addressIn(form: Cell["form"], { id, fullPath, oldPath }: MadePlace): string {
+  if (form === "full path") return fullPath;
+  if (form === "full path in upper case") return fullPath.toUpperCase();
+  return form === "old path" ? oldPath : String(id);
 }
 
 function objectId(world: World, cell: Cell, object: Made | undefined): string {
@@ -155,8 +238,6 @@ function showToken(
 
 function formed(path: string, form: Cell["form"]): string {
   switch (form) {
-    case "plain":
-      return path;
     case ".json":
       return `${path}.json`;
     case "trailing slash":
@@ -167,27 +248,40 @@ function formed(path: string, form: Cell["form"]): string {
       return path.replace(/\/(?=[^/]*$)/, "%2F");
     case "upper case":
       return path.toUpperCase();
+    case "plain":
+    case "full path":
+    case "full path in upper case":
+    case "old path":
+      return path;
   }
 }
 
-function problemOf(
-  { expected, line, caller, verb }: Cell,
-  { statusCode: status, payload }: LightMyRequestResponse,
-): string | undefined {
+function problemOf(cell: Cell, { place }: Belongings, response: LightMyRequestResponse): string | undefined {
+  const { expected, line, caller, verb } = cell;
+  const { statusCode: status, payload } = response;
   const agrees = expected === "refused" ? status >= 400 && status < 500 : status === expected;
   if (!agrees) return `expected ${expected}, got ${status} ${payload.slice(0, 200)}`;
-  if (line.adminsSee === undefined || status !== 200 || verb === "HEAD") return undefined;
+  if (status !== 200 || verb !== "GET") return undefined;
+  if (line.adminsSee !== undefined) {
+    const shown = itemsOf(payload).some((item) => line.adminsSee !== undefined && line.adminsSee in item);
+    if (shown !== seesAll(line, caller))
+      return `expected the field ${line.adminsSee} to be ${shown ? "hidden" : "shown"}`;
+  }
+  if (line.place?.foundBy && place) {
+    const shown = itemsOf(payload).some(({ id }) => id === place.id);
+    if (shown !== isListed(line.place, cell)) return `expected the list to ${shown ? "hide" : "show"} it`;
+  }
+  return undefined;
+}
+
+function itemsOf(payload: string): { readonly id?: number }[] {
   const body = JSON.parse(payload) as object | object[];
-  const shown = (Array.isArray(body) ? body : [body]).some(
-    (item) => line.adminsSee !== undefined && line.adminsSee in item,
-  );
-  if (shown === seesAll(line, caller)) return undefined;
-  return `expected the field ${line.adminsSee} to be ${shown ? "hidden" : "shown"}`;
+  return Array.isArray(body) ? body : [body];
 }
 
 function familyProblem(
   { line, verb, operation, form }: Cell,
-  { successor }: Belongings = {},
+  { successor }: Belongings,
   ended = false,
 ): string | undefined {
   if (!successor || form !== "plain" || verb !== operation.endpoint.method) return undefined;

@@ -10,6 +10,36 @@ export type Role = "anonymous" | "user" | "administrator";
 /** For whom sudo wants to act. */
 export type SudoTarget = "user" | "administrator" | "blocked" | "internal" | "missing";
 
+/** What a membership is worth. */
+export const LEVELS = {
+  minimal: 5,
+  guest: 10,
+  planner: 15,
+  reporter: 20,
+  developer: 30,
+  maintainer: 40,
+  owner: 50,
+} as const;
+
+export type Level = keyof typeof LEVELS;
+/** What ends today is over, what ends tomorrow is not. */
+export type End = "today" | "tomorrow";
+
+/** One thing that gives rights in a container: a membership, or with `share` one in a group that it is shared with. */
+export interface Grant {
+  /** At the container itself, at the topmost group that it is in, or at a project beside or inside it. */
+  readonly at: "it" | "above" | "inside";
+  readonly level: Level;
+  readonly ends?: End;
+  readonly share?: {
+    /** The highest level that the share gives. */
+    readonly upTo: Level;
+    readonly ends?: End;
+    /** The membership is in the parent of the group that it is shared with. */
+    readonly throughParent?: true;
+  };
+}
+
 export interface Caller {
   readonly name: string;
   /** What the lines call such a caller. */
@@ -26,11 +56,17 @@ export interface Caller {
   /** Scopes of the token beside the one that is tried. */
   readonly besides?: readonly string[];
   readonly loopback?: true;
+  /** What the one who acts, through sudo the user acted for, has in the group or project of the request. */
+  readonly grants?: readonly Grant[];
 }
 
 const SUDO = ["sudo"];
+const OWNER: readonly Grant[] = [{ at: "it", level: "owner" }];
 const admin = { role: "administrator", account: { admin: true } } as const;
+/** A user whom everything would be open to, were there not one thing wrong. */
+const owner = { role: "user", grants: OWNER } as const;
 
+/** Callers that are tried on every endpoint. */
 export const callers: readonly Caller[] = [
   { name: "anonymous", role: "anonymous", token: "none" },
   { name: "anonymous on the same machine", role: "anonymous", token: "none", loopback: true },
@@ -46,23 +82,23 @@ export const callers: readonly Caller[] = [
   { name: "user with a private profile", role: "user", account: { private_profile: true } },
   { name: "administrator", ...admin },
 
-  { name: "unknown token", role: "user", token: "unknown", refused: 401 },
-  { name: "expired token", role: "user", token: "expired", refused: 401 },
-  { name: "revoked token", role: "user", token: "revoked", refused: 401 },
-  { name: "rotated token", role: "user", token: "rotated", refused: 401 },
-  { name: "two tokens", role: "user", carrier: "two", refused: 401 },
+  { name: "unknown token", ...owner, token: "unknown", refused: 401 },
+  { name: "expired token", ...owner, token: "expired", refused: 401 },
+  { name: "revoked token", ...owner, token: "revoked", refused: 401 },
+  { name: "rotated token", ...owner, token: "rotated", refused: 401 },
+  { name: "two tokens", ...owner, carrier: "two", refused: 401 },
   { name: "administrator, expired token", ...admin, token: "expired", refused: 401 },
   { name: "administrator, revoked token", ...admin, token: "revoked", refused: 401 },
 
-  { name: "blocked", role: "user", account: { state: "blocked" }, refused: 403 },
-  { name: "blocked by LDAP", role: "user", account: { state: "ldap_blocked" }, refused: 403 },
-  { name: "banned", role: "user", account: { state: "banned" }, refused: 403 },
-  { name: "deactivated", role: "user", account: { state: "deactivated" }, refused: 403 },
-  { name: "pending approval", role: "user", account: { state: "blocked_pending_approval" }, refused: 403 },
-  { name: "unconfirmed", role: "user", account: { confirmed_at: null }, refused: 403 },
-  { name: "password expired", role: "user", account: { password_expired: true }, refused: 403 },
-  { name: "internal bot", role: "user", account: { user_type: "alert_bot" }, refused: 403 },
-  { name: "ghost", role: "user", account: { user_type: "ghost" }, refused: 403 },
+  { name: "blocked", ...owner, account: { state: "blocked" }, refused: 403 },
+  { name: "blocked by LDAP", ...owner, account: { state: "ldap_blocked" }, refused: 403 },
+  { name: "banned", ...owner, account: { state: "banned" }, refused: 403 },
+  { name: "deactivated", ...owner, account: { state: "deactivated" }, refused: 403 },
+  { name: "pending approval", ...owner, account: { state: "blocked_pending_approval" }, refused: 403 },
+  { name: "unconfirmed", ...owner, account: { confirmed_at: null }, refused: 403 },
+  { name: "password expired", ...owner, account: { password_expired: true }, refused: 403 },
+  { name: "internal bot", ...owner, account: { user_type: "alert_bot" }, refused: 403 },
+  { name: "ghost", ...owner, account: { user_type: "ghost" }, refused: 403 },
   { name: "administrator, blocked", role: "administrator", account: { admin: true, state: "blocked" }, refused: 403 },
   {
     name: "administrator, unconfirmed",
@@ -97,4 +133,64 @@ export const callers: readonly Caller[] = [
   { name: "administrator for nobody", ...admin, besides: SUDO, sudo: { as: "missing", by: "header" } },
   { name: "user for a user", role: "user", besides: SUDO, sudo: { as: "user", by: "header" } },
   { name: "user for an administrator", role: "user", besides: SUDO, sudo: { as: "administrator", by: "query" } },
+];
+
+const LEAST_FIRST = ["guest", "planner", "reporter", "developer", "maintainer", "owner"] as const;
+
+const member = (name: string, ...grants: Grant[]): Caller => ({ name, role: "user", grants });
+
+/** Every role by every way that leads to it. */
+const roles = LEAST_FIRST.flatMap((level) => [
+  member(level, { at: "it", level }),
+  member(`${level}, inherited`, { at: "above", level }),
+  member(`${level}, by a share`, { at: "it", level, share: { upTo: "owner" } }),
+  member(`${level}, by the limit of a share`, { at: "it", level: "owner", share: { upTo: level } }),
+  member(`${level}, by a share above`, { at: "above", level, share: { upTo: "owner" } }),
+  member(`${level}, expired`, { at: "it", level, ends: "today" }),
+]);
+
+/** Callers that are tried on every endpoint that has to do with a group or project. */
+export const members: readonly Caller[] = [
+  ...roles,
+  member("minimal", { at: "it", level: "minimal" }),
+  member("minimal above", { at: "above", level: "minimal" }),
+  member("minimal, expired", { at: "it", level: "minimal", ends: "today" }),
+  member("owner until tomorrow", { at: "it", level: "owner", ends: "tomorrow" }),
+  member("owner above until tomorrow", { at: "above", level: "owner", ends: "tomorrow" }),
+  member("owner above, expired", { at: "above", level: "owner", ends: "today" }),
+  member("owner by a share until tomorrow", { at: "it", level: "owner", share: { upTo: "owner", ends: "tomorrow" } }),
+  member("owner by an expired share", { at: "it", level: "owner", share: { upTo: "owner", ends: "today" } }),
+  member("owner by an expired share above", { at: "above", level: "owner", share: { upTo: "owner", ends: "today" } }),
+  member("expired owner of the group shared with", {
+    at: "it",
+    level: "owner",
+    ends: "today",
+    share: { upTo: "owner" },
+  }),
+  member("developer of the parent of the group shared with", {
+    at: "it",
+    level: "developer",
+    share: { upTo: "owner", throughParent: true },
+  }),
+  member("minimal of the group shared with", { at: "it", level: "minimal", share: { upTo: "owner" } }),
+  member("guest, maintainer above", { at: "it", level: "guest" }, { at: "above", level: "maintainer" }),
+  member("maintainer, guest above", { at: "it", level: "maintainer" }, { at: "above", level: "guest" }),
+  member("owner of something inside", { at: "inside", level: "owner" }),
+  member("owner of something inside, expired", { at: "inside", level: "owner", ends: "today" }),
+  { name: "external developer", role: "user", account: { external: true }, grants: [{ at: "it", level: "developer" }] },
+  { name: "external owner", role: "user", account: { external: true }, grants: OWNER },
+  {
+    name: "project bot, maintainer",
+    role: "user",
+    account: { user_type: "project_bot" },
+    grants: [{ at: "it", level: "maintainer" }],
+  },
+  { name: "administrator for an owner", ...admin, besides: SUDO, sudo: { as: "user", by: "header" }, grants: OWNER },
+  {
+    name: "administrator for a reporter",
+    ...admin,
+    besides: SUDO,
+    sudo: { as: "user", by: "query" },
+    grants: [{ at: "it", level: "reporter" }],
+  },
 ];

@@ -1,46 +1,19 @@
-/** A status for whatever the request names, or one each for the caller's own object, somebody else's, and none. */
-export type Statuses = number | readonly [own: number, foreign: number, missing: number];
-
-/** What more there is to say of an endpoint. */
-interface More {
-  /** What the first name in the path stands for, or the parameter that `by` names. */
-  readonly object?: "user" | "token";
-  readonly by?: string;
-  /** Parameters of a request that is in order, `*` being a word that was not used before. */
-  readonly send?: string;
-  /** A field that only administrators are shown. */
-  readonly adminsSee?: string;
-  /** What an administrator is answered who acts for another user, where that is not what the user is. */
-  readonly sudo?: number;
-  /** What a caller on the same machine is answered, where that makes a difference. */
-  readonly loopback?: number;
-  /** Whether showing a revoked token here ends every token that came from it. */
-  readonly endsFamily?: true;
-}
-
-/** What an endpoint answers, said by hand: nothing here may come from the code that is tested. */
-export interface Line extends More {
-  readonly anonymous: Statuses;
-  readonly user: Statuses;
-  readonly administrator: Statuses;
-  /** The scopes of which a token needs one, or `any`. */
-  readonly scopes: string;
-}
-
-function line(anonymous: Statuses, user: Statuses, administrator: Statuses, scopes: string, more: More = {}): Line {
-  return { anonymous, user, administrator, scopes, ...more };
-}
-
-const WRITE = "api";
-const READ = "api read_api";
-const READ_USER = "api read_api read_user";
+import { inGroup, inProject, type Line, line, READ, READ_USER, WRITE } from "./line.ts";
 
 const FOUND = [200, 200, 404] as const;
 const MADE = [201, 201, 404] as const;
 const ONLY_OWN = [200, 404, 404] as const;
 
 const AVATAR = "file=default.svg";
+const PICTURE = "file=avatar.gif";
 const NEW_TOKEN = "name=*&scopes=k8s_proxy";
+const NEW = "name=*&path=*";
+const SHARE = "group_id={group}&group_access=20";
+const MEMBER = "user_id={user}&access_level=20";
+/** Nothing new comes into what is put away. */
+const CLOSED = { archived: 403, "archived above": 403, "marked for deletion": 403 } as const;
+const NOT_MARKED = { live: 400, archived: 400, "archived above": 400 } as const;
+const OWNER = "user_id={user}&access_level=50";
 const NEW_USER = "username=*&name=New&email=*@example.com&force_random_password=1";
 
 /** One line an endpoint: for those not signed in, users, administrators, and the scopes that open it. */
@@ -62,6 +35,82 @@ export const lines: Readonly<Record<string, Line>> = {
   "DELETE /personal_access_tokens/self": line(401, 204, 204, "any", { sudo: 400 }),
   "DELETE /personal_access_tokens/:id": line(401, [204, 404, 404], [204, 204, 404], WRITE, { object: "token" }),
 
+  "GET /namespaces": inGroup("viewer", 200, READ, { foundBy: "members", signedIn: true }),
+  "GET /namespaces/:id": inGroup("viewer", 200, READ, { signedIn: true }),
+  "GET /namespaces/:id/exists": line(401, 200, 200, READ, { send: "id=*" }),
+
+  "GET /groups": inGroup("viewer", 200, READ, { foundBy: "viewers", send: "all_available=true" }),
+  "POST /groups": line(401, 201, 201, WRITE, { send: NEW, external: 403 }),
+  "GET /groups/:id": inGroup("viewer", 200, READ),
+  "PUT /groups/:id": inGroup("owner", 200, WRITE, { send: "description=*" }),
+  "DELETE /groups/:id": inGroup("owner", 202, WRITE, { answers: { "marked for deletion": 400 } }),
+  "POST /groups/:id/restore": inGroup("owner", 201, WRITE, { state: "marked for deletion", answers: NOT_MARKED }),
+  "POST /groups/:id/archive": inGroup("owner", 201, WRITE),
+  "POST /groups/:id/unarchive": inGroup("owner", 201, WRITE, { state: "archived" }),
+  "POST /groups/:id/transfer": inGroup("owner", 201, WRITE, { external: 403 }),
+  "POST /groups/:id/share": inGroup("owner", 201, WRITE, { send: SHARE }),
+  "DELETE /groups/:id/share/:group_id": inGroup("owner", 204, WRITE, { child: "share" }),
+  "GET /groups/:id/subgroups": inGroup("viewer", 200, READ, { holds: "subgroups" }),
+  "GET /groups/:id/descendant_groups": inGroup("viewer", 200, READ, { holds: "subgroups" }),
+  "GET /groups/:id/projects": inGroup("viewer", 200, READ, { holds: "projects" }),
+  "POST /groups/:id/projects/:project_id": inGroup("administrator", 201, WRITE, { child: "project", answers: CLOSED }),
+
+  "GET /projects": inProject("viewer", 200, READ, { foundBy: "viewers" }),
+  "POST /projects": line(401, 201, 201, WRITE, { send: "name=*" }),
+  "POST /projects/user/:user_id": line(401, 403, MADE, WRITE, { object: "user", send: "name=*" }),
+  "GET /projects/:id": inProject("viewer", 200, READ),
+  "PUT /projects/:id": inProject("maintainer", 200, WRITE, { send: "description=*" }),
+  "DELETE /projects/:id": inProject("owner", 202, WRITE, { answers: { "marked for deletion": 400 } }),
+  "POST /projects/:id/restore": inProject("owner", 201, WRITE, { state: "marked for deletion", answers: NOT_MARKED }),
+  "POST /projects/:id/archive": inProject("owner", 201, WRITE),
+  "POST /projects/:id/unarchive": inProject("owner", 201, WRITE, { state: "archived" }),
+  "PUT /projects/:id/transfer": inProject("owner", 200, WRITE, { send: "namespace={namespace}" }),
+  "POST /projects/:id/share": inProject("maintainer", 201, WRITE, { send: SHARE }),
+  "DELETE /projects/:id/share/:group_id": inProject("maintainer", 204, WRITE, { child: "share" }),
+  "POST /projects/:id/star": inProject("viewer", 201, WRITE, { signedIn: true }),
+  "POST /projects/:id/unstar": inProject("viewer", 201, WRITE, { signedIn: true, holds: "a star of the caller" }),
+  "GET /projects/:id/starrers": inProject("viewer", 200, READ, { holds: "stars" }),
+  "GET /projects/:id/groups": inProject("viewer", 200, READ),
+  "GET /projects/:id/users": inProject("viewer", 200, READ, { holds: "members" }),
+  "GET /users/:user_id/projects": line(FOUND, FOUND, FOUND, READ, { object: "user" }),
+  "GET /users/:user_id/starred_projects": line(FOUND, FOUND, FOUND, READ, { object: "user" }),
+
+  "GET /uploads/-/system/group/avatar/:id/:file": inGroup("viewer", 200, READ, { send: PICTURE }),
+  "GET /uploads/-/system/project/avatar/:id/:file": inProject("viewer", 200, READ, { send: PICTURE }),
+
+  "GET /groups/:id/members": inGroup("viewer", 200, READ, { holds: "members" }),
+  "GET /groups/:id/members/all": inGroup("viewer", 200, READ, { holds: "members" }),
+  "GET /groups/:id/members/:user_id": inGroup("viewer", 200, READ, { child: "member" }),
+  "GET /groups/:id/members/all/:user_id": inGroup("viewer", 200, READ, { child: "member", inherits: true }),
+  "POST /groups/:id/members": inGroup("owner", 201, WRITE, { send: MEMBER }),
+  "PUT /groups/:id/members/:user_id": inGroup("owner", 200, WRITE, { child: "member", send: "access_level=20" }),
+  "DELETE /groups/:id/members/:user_id": inGroup("owner", 204, WRITE, { child: "member" }),
+
+  "GET /projects/:id/members": inProject("viewer", 200, READ, { holds: "members" }),
+  "GET /projects/:id/members/all": inProject("viewer", 200, READ, { holds: "members" }),
+  "GET /projects/:id/members/:user_id": inProject("viewer", 200, READ, { child: "member" }),
+  "GET /projects/:id/members/all/:user_id": inProject("viewer", 200, READ, { child: "member", inherits: true }),
+  "POST /projects/:id/members": inProject("maintainer", 201, WRITE, { send: MEMBER }),
+  "PUT /projects/:id/members/:user_id": inProject("maintainer", 200, WRITE, {
+    child: "member",
+    send: "access_level=20",
+  }),
+  "DELETE /projects/:id/members/:user_id": inProject("maintainer", 204, WRITE, { child: "member" }),
+
+  "GET /application/settings": line(401, 403, 200, READ),
+  "PUT /application/settings": line(401, 403, 200, WRITE, { send: "default_branch_name=main" }),
+  "GET /audit_events": line(401, 403, 200, READ),
+  "GET /audit_events/:id": line(401, 403, 200, READ, { send: "id={event}" }),
+  "GET /groups/:id/audit_events": inGroup("owner", 200, READ, { holds: "audit events" }),
+  "GET /groups/:id/audit_events/:audit_event_id": inGroup("owner", 200, READ, { child: "audit event" }),
+  "GET /projects/:id/audit_events": inProject("maintainer", 200, READ, { holds: "audit events" }),
+  "GET /projects/:id/audit_events/:audit_event_id": inProject("maintainer", 200, READ, { child: "audit event" }),
+
+  "GET /jobqueue/queue_metrics": line(401, 403, 200, READ),
+  "GET /jobqueue/process_metrics": line(401, 403, 200, READ),
+  "GET /jobqueue/job_stats": line(401, 403, 200, READ),
+  "GET /jobqueue/compound_metrics": line(401, 403, 200, READ),
+
   "GET /version": line(401, 200, 200, READ_USER),
   "GET /metadata": line(401, 200, 200, READ_USER),
 
@@ -74,4 +123,16 @@ export const lines: Readonly<Record<string, Line>> = {
   "GET /-/api": line(200, 200, 200, READ),
   "GET /-/api/openapi.json": line(200, 200, 200, READ),
   "GET /-/api/:file": line(200, 200, 200, READ, { send: "file=start.js" }),
+};
+
+/** What more is to be said where the answer depends on what is sent. */
+export const furtherLines: Readonly<Record<string, readonly Line[]>> = {
+  "GET /groups": [inGroup("viewer", 200, READ, { foundBy: "its own", send: "all_available=false" })],
+  "POST /groups": [inGroup("maintainer", 201, WRITE, { by: "parent_id", send: NEW, answers: CLOSED })],
+  "POST /projects": [inGroup("developer", 201, WRITE, { by: "namespace_id", send: "name=*", answers: CLOSED })],
+  "PUT /projects/:id": [inProject("maintainer", 200, WRITE, { forThis: "owner", send: "visibility={visibility}" })],
+  "POST /projects/:id/members": [inProject("maintainer", 201, WRITE, { forThis: "owner", send: OWNER })],
+  "PUT /projects/:id/members/:user_id": [
+    inProject("maintainer", 200, WRITE, { forThis: "owner", child: "member", send: "access_level=50" }),
+  ],
 };

@@ -1,8 +1,11 @@
-import type { Caller, Role } from "./callers.ts";
-import type { Line } from "./lines.ts";
+import { type Caller, type Grant, LEVELS, type Role } from "./callers.ts";
+import type { Line, Place, State, Visibility } from "./line.ts";
 
-/** Whose thing the request names. */
-export type Owner = "own" | "foreign" | "missing";
+/**
+ * Whose thing the request names: in a group or project, what is there, at another place, at a group above it, or not at
+ * all; `nowhere` is no group or project.
+ */
+export type Owner = "own" | "foreign" | "above" | "missing" | "nowhere";
 
 export interface Asked {
   readonly caller: Caller;
@@ -11,10 +14,16 @@ export interface Asked {
   readonly owner: Owner;
   /** Whether a parameter of the request cannot be read. */
   readonly badParameter: boolean;
+  /** What the group or project is like, for a line that has one. */
+  readonly visibility: Visibility;
+  readonly state: State;
+  /** The status that tells of a new address, where the request names the old one. */
+  readonly movedTo?: 301 | 308;
 }
 
 /** The order of checks: token, account, scope, sudo, the endpoint's own rule, parameters, and last the object. */
-export function expectedStatus(line: Line, { caller, scopes, owner, badParameter }: Asked): number {
+export function expectedStatus(line: Line, asked: Asked): number {
+  const { caller, scopes } = asked;
   if (caller.refused !== undefined) return caller.refused;
   if (scopes && !opens(line, scopes)) return 403;
   if (caller.sudo) {
@@ -24,11 +33,74 @@ export function expectedStatus(line: Line, { caller, scopes, owner, badParameter
     if (line.sudo !== undefined) return line.sudo;
   }
   if (caller.loopback && line.loopback !== undefined) return line.loopback;
+  if (line.place && !line.place.foundBy) return statusInPlace(line, line.place, asked);
+  return plainStatus(line, asked);
+}
+
+function plainStatus(line: Line, { caller, owner, badParameter }: Asked): number {
   const statuses = line[actingRole(caller)];
   const byOwner =
     typeof statuses === "number" ? { own: statuses, foreign: statuses, missing: statuses } : named(statuses);
-  return badParameter && byOwner.own < 400 ? 400 : byOwner[owner];
+  if (badParameter && byOwner.own < 400) return 400;
+  if (line.external !== undefined && isExternal(caller)) return line.external;
+  return byOwner[owner === "own" || owner === "foreign" ? owner : "missing"];
 }
+
+/** In a group or project: 401, 404 for what is hidden, the new address, 403, parameters, the child, and its state. */
+function statusInPlace(line: Line, place: Place, asked: Asked): number {
+  const { caller, owner, badParameter, state, movedTo } = asked;
+  const role = actingRole(caller);
+  if (role === "anonymous" && line.anonymous === 401) return 401;
+  // What a parameter names is looked up when parameters have been read.
+  if (place.by !== undefined && badParameter) return 400;
+  if (owner === "nowhere" || !isSeen(place, asked)) return 404;
+  if (movedTo !== undefined) return movedTo;
+  const lacks = (least: Place["least"]) => role !== "administrator" && levelIn(place, caller) < levelOf(least);
+  if (lacks(place.least)) return 403;
+  if (badParameter) return 400;
+  if (owner !== "own" && !(owner === "above" && place.inherits)) return 404;
+  if (place.forThis && lacks(place.forThis)) return 403;
+  if (line.external !== undefined && isExternal(caller)) return line.external;
+  return place.answers?.[state] ?? Number(line[role]);
+}
+
+const levelOf = (least: Place["least"]) =>
+  least === "viewer" ? 0 : least === "administrator" ? Number.POSITIVE_INFINITY : LEVELS[least];
+
+/** Whether the caller sees the group or project at all. */
+export function isSeen(place: Place, { caller, visibility }: Asked): boolean {
+  const role = actingRole(caller);
+  if (role === "administrator" || visibility === "public") return true;
+  if (role === "anonymous") return false;
+  if (visibility === "internal" && !isExternal(caller)) return true;
+  return levelIn(place, caller) > 0 || (place.kind === "group" && hasSomethingInside(caller));
+}
+
+/** Whether a list must show the group or project. */
+export function isListed(place: Place, asked: Asked): boolean {
+  const role = actingRole(asked.caller);
+  if (place.foundBy === "viewers" || (place.foundBy === "its own" && role === "anonymous")) return isSeen(place, asked);
+  return levelIn(place, asked.caller) > 0 || (place.foundBy === "members" && role === "administrator");
+}
+
+/** The highest level that anything gives; minimal access is to one group and to nothing in it. */
+function levelIn({ kind }: Place, { grants = [] }: Caller): number {
+  const levels = grants.map((grant) => {
+    const level = LEVELS[grant.level];
+    if (grant.at === "inside" || isOver(grant)) return 0;
+    if (level < LEVELS.guest) return kind === "group" && grant.at === "it" && !grant.share ? level : 0;
+    return grant.share ? Math.min(level, LEVELS[grant.share.upTo]) : level;
+  });
+  return Math.max(0, ...levels);
+}
+
+const hasSomethingInside = ({ grants = [] }: Caller) =>
+  grants.some((grant) => grant.at === "inside" && LEVELS[grant.level] >= LEVELS.guest && !isOver(grant));
+
+const isOver = ({ ends, share }: Grant) => ends === "today" || share?.ends === "today";
+
+/** Only the caller's own account can be external: those whom sudo acts for are not. */
+const isExternal = ({ account, sudo }: Caller) => !sudo && account?.["external"] === true;
 
 /** Whether an answer shows what only administrators, and where it matters callers on the same machine, may see. */
 export const seesAll = (line: Line, caller: Caller): boolean =>

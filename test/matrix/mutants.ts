@@ -2,60 +2,74 @@ import type { Access, Caller } from "#access/access.ts";
 import type { ActingUser, Actor, CallerRow } from "#access/actor.ts";
 import { callerByDigest } from "#access/callers.ts";
 import { SCOPES } from "#access/scopes.ts";
-import type { Operation } from "#http/app.ts";
+import type { Databases } from "#db/database.ts";
 import type { Endpoint } from "#http/endpoint.ts";
-import type { Caller as Asking } from "./callers.ts";
+import { type Caller as Asking, LEVELS } from "./callers.ts";
 import type { Cell } from "./cells.ts";
-import type { Line } from "./lines.ts";
+import type { Line, Place } from "./line.ts";
 
-/** An endpoint whose access rule is weaker by one step; some cell must notice. */
-export interface Mutant {
+type Rule = Access<object>;
+
+/** One way to weaken an access rule by a step; some cell of every endpoint that it is done to must notice. */
+export interface Mutation {
   readonly name: string;
-  readonly endpoint: Endpoint;
+  /** The weaker parts of the rule, or nothing where the lines make no difference of it. */
+  weaken(endpoint: Endpoint, lines: readonly Line[], somebody: Actor): Partial<Rule> | undefined;
   /** The cells that are likely to notice, which are asked first. */
   likely(cell: Cell): boolean;
 }
 
-type Rule = Access<object>;
-
-/** Every weakening of an operation's rule that its line makes a difference of. */
-export function mutantsOf({ name, endpoint }: Operation, line: Line, somebody: Actor): Mutant[] {
-  const rule = endpoint.access;
-  const mutants: Mutant[] = [];
-  const weaken = (how: string, change: Partial<Rule>, likely: (cell: Cell) => boolean) =>
-    mutants.push({ name: `${name}: ${how}`, endpoint: { ...endpoint, access: { ...rule, ...change } }, likely });
-
-  for (const scope of SCOPES) {
-    const known = rule.scopes.includes(scope) || scope === "api" || (scope === "read_api" && endpoint.method === "GET");
-    const widened = { scopes: [...rule.scopes, scope] };
-    if (!known) weaken(`scope ${scope} opens it`, widened, isAs("administrator", scope));
-  }
-  if (rule.signedIn) {
-    const check = (caller: Caller) => rule.check({ ...caller, actor: caller.actor ?? somebody });
-    weaken("anyone may", { signedIn: false, check }, ({ caller }) => caller.role === "anonymous");
-  }
-  if (line.loopback !== undefined) {
-    const check = (caller: Caller) => rule.check({ ...caller, address: "127.0.0.1" });
-    weaken("every address is trusted", { check }, ({ caller }) => caller.role === "anonymous");
-  }
-  if (line.adminsSee !== undefined || String(line.user) !== String(line.administrator)) {
-    const check = async (caller: Caller) =>
-      promoted(await rule.check({ ...caller, actor: promotedActor(caller.actor) }));
-    weaken("every user counts as an administrator", { check }, isAs("user", "api"));
-  }
-  if (rule.onRevokedToken) {
-    const forgets = { onRevokedToken: () => Promise.resolve() };
-    weaken("a revoked token ends nothing", forgets, ({ caller }) => caller.token === "rotated");
-  }
-  for (const [how, change, concerns] of FORGIVEN) {
-    const findCaller: Rule["findCaller"] = async (db, digest) => {
-      const row = await (rule.findCaller ?? callerByDigest)(db, digest);
-      return row && { ...row, ...change(row) };
-    };
-    weaken(how, { findCaller }, ({ caller, scopes }) => concerns(caller) && scopes?.[0] === "api");
-  }
-  return mutants;
+/** The rows by which a rule decides about a group or project. */
+interface Seen {
+  readonly level: number;
+  readonly visibility: number;
 }
+
+const PUBLIC = 20;
+const INTERNAL = 10;
+
+const widened: readonly Mutation[] = SCOPES.map((scope) => ({
+  name: `scope ${scope} opens it`,
+  weaken({ access, method }) {
+    const known = access.scopes.includes(scope) || scope === "api" || (scope === "read_api" && method === "GET");
+    return known ? undefined : { scopes: [...access.scopes, scope] };
+  },
+  likely: isAs("administrator", scope),
+}));
+
+const general: readonly Mutation[] = [
+  {
+    name: "anyone may",
+    weaken: ({ access }, _, somebody) =>
+      access.signedIn ? { signedIn: false, ...asSomebody(access, somebody) } : undefined,
+    likely: ({ caller }) => caller.role === "anonymous",
+  },
+  {
+    name: "every address is trusted",
+    weaken: ({ access }, lines) =>
+      lines.some(({ loopback }) => loopback !== undefined)
+        ? { check: (caller) => access.check({ ...caller, address: "127.0.0.1" }) }
+        : undefined,
+    likely: ({ caller }) => caller.role === "anonymous",
+  },
+  {
+    name: "every user counts as an administrator",
+    weaken: ({ access }, lines) =>
+      lines.some(
+        (line) => line.adminsSee !== undefined || line.place || String(line.user) !== String(line.administrator),
+      )
+        ? {
+            check: async (caller) => promoted(await access.check({ ...caller, actor: promotedActor(caller.actor) })),
+          }
+        : undefined,
+    likely: isAs("user", "api"),
+  },
+  {
+    name: "a revoked token ends nothing",
+    weaken: ({ access }) => (access.onRevokedToken ? { onRevokedToken: () => Promise.resolve() } : undefined),
+    likely: ({ caller }) => caller.token === "rotated",
+  },
+];
 
 type Forgiveness = [how: string, change: (row: CallerRow) => Partial<CallerRow>, concerns: (caller: Asking) => boolean];
 
@@ -64,7 +78,7 @@ const FORGIVEN: readonly Forgiveness[] = [
   ["expired tokens pass", () => ({ expired: false }), ({ token }) => token === "expired"],
   ["revoked tokens pass", () => ({ revoked: false }), ({ token }) => token === "revoked"],
   ["blocked accounts pass", () => ({ state: "active" }), ({ account }) => account?.["state"] !== undefined],
-  ["internal bots pass", () => ({ user_type: "human" }), ({ account }) => account?.["user_type"] !== undefined],
+  ["internal bots pass", () => ({ user_type: "human" }), ({ account }) => account?.["user_type"] === "alert_bot"],
   ["unconfirmed accounts pass", () => ({ confirmed: true }), ({ account }) => account?.["confirmed_at"] === null],
   [
     "expired passwords pass",
@@ -79,10 +93,149 @@ const FORGIVEN: readonly Forgiveness[] = [
   ],
 ];
 
-const isAs =
-  (name: string, scope: string) =>
-  ({ caller, scopes }: Cell) =>
-    caller.name === name && scopes?.[0] === scope;
+const forgiving: readonly Mutation[] = FORGIVEN.map(([name, change, concerns]) => ({
+  name,
+  weaken: ({ access }) => ({
+    findCaller: async (db, digest) => {
+      const row = await (access.findCaller ?? callerByDigest)(db, digest);
+      return row && { ...row, ...change(row) };
+    },
+  }),
+  likely: ({ caller, scopes }) => concerns(caller) && scopes?.[0] === "api",
+}));
+
+/** Steps by which the rule of a group or project gets weaker. */
+const inPlaces: readonly Mutation[] = [
+  seen("who has one role less may", isRole, (row, { least }) => ({
+    level: row.level >= levelBelow(least) ? Math.max(row.level, levelOf(least)) : row.level,
+  })),
+  seen("whoever sees it may", isRole, () => ({ level: LEVELS.owner })),
+  seen("everything counts as public", isAny, () => ({ visibility: PUBLIC })),
+  seen("what is internal counts as public", isAny, ({ visibility }) => ({
+    visibility: visibility === INTERNAL ? PUBLIC : visibility,
+  })),
+  reworded("expired memberships count", isAny, /\(m\.expires_at is null or [^)]*\)[^)]*\)/g, "true"),
+  reworded("expired shares count", isAny, /\(s\.expires_at is null or [^)]*\)[^)]*\)/g, "true"),
+  reworded("minimal access reaches down", isAny, /m\.access_level >= 10 and/g, ""),
+  reworded("a share gives what its members have", isRole, /least\(s\.access_level, (m\.access_level)\)/g, "$1"),
+  reworded("a share gives all that it may", isRole, /least\((s\.access_level), m\.access_level\)/g, "$1"),
+  {
+    name: "external users count as others",
+    weaken: ({ access }, lines) =>
+      placesOf(lines).some(({ foundBy }) => foundBy === undefined || foundBy === "viewers")
+        ? { check: (caller) => access.check({ ...caller, actor: insider(caller.actor) }) }
+        : undefined,
+    likely: ({ caller, visibility }) => caller.name === "external user" && visibility === "internal",
+  },
+  {
+    name: "those not signed in count as others",
+    weaken: ({ access }, lines, somebody) =>
+      !access.signedIn && placesOf(lines).length > 0 ? asSomebody(access, somebody) : undefined,
+    likely: ({ caller, visibility }) => caller.role === "anonymous" && visibility === "internal",
+  },
+  {
+    name: "an address of before is told to everybody",
+    weaken: ({ access }, lines) =>
+      ruledPlace(lines) && {
+        check: (caller) =>
+          access.check(
+            /^\d+$/.test(caller.path["id"] ?? "")
+              ? caller
+              : { ...caller, db: changing(caller.db, () => ({ visibility: PUBLIC })) },
+          ),
+      },
+    likely: ({ caller, form, visibility }) => form === "old path" && caller.name === "user" && visibility === "private",
+  },
+];
+
+export const mutations: readonly Mutation[] = [...widened, ...general, ...forgiving, ...inPlaces];
+
+const placesOf = (lines: readonly Line[]): Place[] => lines.flatMap(({ place }) => place ?? []);
+
+/** The place that the access rule itself looks up, from the path. */
+const ruledPlace = (lines: readonly Line[]): Place | undefined =>
+  placesOf(lines).find(({ by, foundBy, least }) => by === undefined && !foundBy && least !== "administrator");
+
+const LEAST_FIRST = Object.values(LEVELS);
+function levelOf(least: Place["least"]): number {
+  return least === "viewer" || least === "administrator" ? 0 : LEVELS[least];
+}
+function levelBelow(least: Place["least"]): number {
+  return LEAST_FIRST.findLast((level) => level < levelOf(least)) ?? 0;
+}
+
+function isAny(): boolean {
+  return true;
+}
+function isRole({ least }: Place): boolean {
+  return least !== "viewer";
+}
+
+/** A mutation of the rows by which a rule decides. */
+function seen(
+  name: string,
+  concerns: (place: Place) => boolean,
+  change: (row: Seen, place: Place) => Partial<Seen>,
+): Mutation {
+  return {
+    name,
+    weaken({ access }, lines) {
+      const place = ruledPlace(lines);
+      if (!place || !concerns(place)) return undefined;
+      return { check: (caller) => access.check({ ...caller, db: changing(caller.db, (row) => change(row, place)) }) };
+    },
+    likely: ({ caller, scopes, visibility }) =>
+      (caller.grants !== undefined || caller.name.includes("user")) && scopes?.[0] === "api" && visibility !== "public",
+  };
+}
+
+/** A mutation of the statement by which a rule finds them. */
+function reworded(name: string, concerns: (place: Place) => boolean, pattern: RegExp, by: string): Mutation {
+  const known = new Map<unknown, unknown>();
+  function reword<L extends { readonly text: string }>(lookup: L): L {
+    if (!known.has(lookup)) known.set(lookup, { ...lookup, text: lookup.text.replaceAll(pattern, by) });
+    return known.get(lookup) as L;
+  }
+  return {
+    name,
+    weaken({ access }, lines) {
+      const place = ruledPlace(lines);
+      if (!place || !concerns(place)) return undefined;
+      return { check: (caller) => access.check({ ...caller, db: loading(caller.db, reword) }) };
+    },
+    likely: ({ caller, scopes, visibility }) =>
+      /expired|share|minimal/.test(caller.name) && scopes?.[0] === "api" && visibility === "private",
+  };
+}
+
+function loading(db: Databases, reword: <L extends { readonly text: string }>(lookup: L) => L): Databases {
+  return { ...db, point: { ...db.point, load: (lookup, key) => db.point.load(reword(lookup), key) } };
+}
+
+function changing(db: Databases, change: (row: Seen) => Partial<Seen>): Databases {
+  return {
+    ...db,
+    point: {
+      ...db.point,
+      async load(lookup, key) {
+        const row = await db.point.load(lookup, key);
+        return row && isSeen(row) ? { ...row, ...change(row) } : row;
+      },
+    },
+  };
+}
+
+const isSeen = (row: object): row is Seen => "level" in row && "visibility" in row;
+
+function isAs(name: string, scope: string) {
+  return ({ caller, scopes }: Cell) => caller.name === name && scopes?.[0] === scope;
+}
+
+const asSomebody = (rule: Rule, somebody: Actor): Partial<Rule> => ({
+  check: (caller: Caller) => rule.check({ ...caller, actor: caller.actor ?? somebody }),
+});
+
+const insider = (actor: Actor | null): Actor | null => actor && { ...actor, user: { ...actor.user, external: false } };
 
 const promotedActor = (actor: Actor | null): Actor | null =>
   actor && { ...actor, user: { ...actor.user, admin: true } };

@@ -2,10 +2,24 @@ import { randomBytes } from "node:crypto";
 import { sql } from "kysely";
 import { tokenDigest } from "#access/authenticate.ts";
 import type { TestApp, TestUser } from "#test/support/app.ts";
-import { callers, type SudoTarget } from "./callers.ts";
+import { callers, members, type SudoTarget } from "./callers.ts";
+import { makeLand, type Land, type MadePlace, type PlaceWish } from "./land.ts";
+import { MADE } from "./rows.ts";
+
+/** A wish with a name gets the same thing each time. */
+interface Kept {
+  readonly kept?: string;
+}
+
+/** Makes what is wished for, all at once; nothing for no wish. */
+export interface Stock<W extends Kept, M> {
+  of(wishes: readonly (W | undefined)[]): Promise<(M | undefined)[]>;
+  /** What is kept, with the wish for it. */
+  kept(): readonly (readonly [W, M])[];
+}
 
 /** A token to be made. */
-export interface Wish {
+export interface Wish extends Kept {
   readonly user: number;
   readonly scopes: readonly string[];
   readonly expired?: boolean;
@@ -18,37 +32,62 @@ export interface Made {
   readonly token: string;
 }
 
-/** The accounts that the cells act with, and tokens made in bulk: every cell has its own, so that none disturbs another. */
+/** The accounts that the cells act with, and what is made for them in bulk, so that no cell disturbs another. */
 export interface World {
   /** The account of each caller, by the caller's name. */
-  readonly accounts: ReadonlyMap<string, TestUser>;
-  readonly targets: Readonly<Record<Exclude<SudoTarget, "missing">, TestUser>>;
+  readonly accounts: ReadonlyMap<string, Account>;
+  readonly targets: Readonly<Record<Exclude<SudoTarget, "missing">, Account>>;
   /** Whose things are foreign to every caller. */
-  readonly somebody: TestUser;
-  makeTokens(wishes: readonly Wish[]): Promise<Made[]>;
+  readonly somebody: Account;
+  makeAccount(columns?: Parameters<TestApp["makeUser"]>[0]): Promise<Account>;
+  readonly land: Land;
+  readonly tokens: Stock<Wish, Made>;
+  /** Groups and projects. */
+  readonly places: Stock<PlaceWish, MadePlace>;
   isRevoked(tokenIds: readonly number[]): Promise<boolean[]>;
   auditRows(): Promise<number>;
+}
+
+export interface Account extends TestUser {
+  readonly namespaceId: number;
 }
 
 /** A name or an id that nothing has. */
 export const NOBODY = "4503599627370495";
 
+/** The avatar that every place has. */
+export const GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
+
 export async function makeWorld(app: TestApp): Promise<World> {
   const { write } = app.services.db;
-  const accounts = new Map<string, TestUser>();
-  for (const { name, account } of callers) accounts.set(name, await app.makeUser(account));
+  const makeAccount = async (columns: Parameters<TestApp["makeUser"]>[0] = {}): Promise<Account> => {
+    const user = await app.makeUser(columns);
+    const { namespace_id } = await write
+      .selectFrom("users")
+      .select("namespace_id")
+      .where("id", "=", user.id)
+      .executeTakeFirstOrThrow();
+    return { ...user, namespaceId: namespace_id };
+  };
+  const accounts = new Map<string, Account>();
+  for (const { name, account } of [...callers, ...members]) accounts.set(name, await makeAccount(account));
+  const targets = {
+    user: await makeAccount(),
+    administrator: await makeAccount({ admin: true }),
+    blocked: await makeAccount({ state: "blocked" }),
+    internal: await makeAccount({ user_type: "alert_bot" }),
+  };
+  const somebody = await makeAccount();
+  const everybody = [...accounts.values(), ...Object.values(targets)];
+  const land = await makeLand(write, makeAccount, somebody, everybody, await app.services.blobs.put(GIF));
   return {
     accounts,
-    targets: {
-      user: await app.makeUser(),
-      administrator: await app.makeUser({ admin: true }),
-      blocked: await app.makeUser({ state: "blocked" }),
-      internal: await app.makeUser({ user_type: "alert_bot" }),
-    },
-    somebody: await app.makeUser(),
-
-    async makeTokens(wishes) {
-      if (wishes.length === 0) return [];
+    targets,
+    somebody,
+    makeAccount,
+    land,
+    places: stock(land.make),
+    tokens: stock(async (wishes) => {
       const tokens = wishes.map(() => `flpat-${randomBytes(20).toString("base64url")}`);
       const rows = wishes.map((wish, index) => ({ ...wish, digest: tokenDigest(tokens[index] ?? "") }));
       const { rows: made } = await sql<{ id: number; digest: string }>`
@@ -60,7 +99,7 @@ export async function makeWorld(app: TestApp): Promise<World> {
         returning id, encode(token_digest, 'hex') as digest`.execute(write);
       const ids = new Map(made.map(({ id, digest }) => [digest, id]));
       return rows.map(({ digest }, index) => ({ id: ids.get(digest) ?? 0, token: tokens[index] ?? "" }));
-    },
+    }),
 
     async isRevoked(tokenIds) {
       if (tokenIds.every((id) => id === 0)) return tokenIds.map(() => false);
@@ -77,10 +116,30 @@ export async function makeWorld(app: TestApp): Promise<World> {
       const { count } = await write
         .selectFrom("audit_events")
         .select(({ fn }) => fn.countAll<number>().as("count"))
-        // What a refused request ended is an event, but not a write of an endpoint.
-        .where("event", "<>", "personal_access_token_reused")
+        // What a refused request ended is an event, but not a write of an endpoint; nor is what the world was made with.
+        .where("event", "not in", ["personal_access_token_reused", MADE])
         .executeTakeFirstOrThrow();
       return count;
+    },
+  };
+}
+
+function stock<W extends Kept, M>(make: (wishes: readonly W[]) => Promise<M[]>): Stock<W, M> {
+  const kept = new Map<string, readonly [W, M]>();
+  return {
+    kept: () => [...kept.values()],
+    async of(wishes) {
+      const known = new Set(kept.keys());
+      const lacking = wishes.filter((wish) => {
+        if (wish?.kept === undefined) return wish !== undefined;
+        if (known.has(wish.kept)) return false;
+        known.add(wish.kept);
+        return true;
+      }) as W[];
+      const made = lacking.length === 0 ? [] : await make(lacking);
+      const fresh = new Map(lacking.map((wish, index) => [wish, made[index] as M]));
+      for (const [wish, thing] of fresh) if (wish.kept !== undefined) kept.set(wish.kept, [wish, thing]);
+      return wishes.map((wish) => wish && (wish.kept === undefined ? fresh.get(wish) : kept.get(wish.kept)?.[1]));
     },
   };
 }

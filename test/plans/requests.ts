@@ -60,7 +60,7 @@ const ORDERS = [
 const PLACES = ["", "pagination=keyset", "page=500&per_page=100"];
 
 export interface Request {
-  readonly caller: "anonymous" | "user" | "administrator";
+  readonly caller: "anonymous" | "user" | "member of 5,000" | "member of the largest" | "administrator";
   readonly path: string;
 }
 

@@ -38,7 +38,8 @@ const INDEX = /^(?:0|[1-9]\d{0,5})$/;
 
 /** A JSON list, `a[]=1`, the indexed form `a[0]=1` (whose keys an object keeps in ascending order), or a comma list. */
 function listOf(value: unknown, commaList: boolean): readonly unknown[] | undefined {
-  if (Array.isArray(value)) return value;
+  // A form has no other way to say that a list is empty than `a[]=`.
+  if (Array.isArray(value)) return value.length === 1 && value[0] === "" ? [] : value;
   if (value === "") return [];
   if (typeof value === "string" && commaList) {
     return value

@@ -65,8 +65,13 @@ export const endFamily = (db: Databases, row: CallerRow, origin: Origin): Promis
       quiet = found.length === 0 ? quiet + 1 : 0;
     }
     if (revoked.length === 0) return;
-    const target = { type: "PersonalAccessToken", id: row.token_id, name: "", details: { revoked } };
-    await writeAudit(tx, "personal_access_token_reused", { user: row }, origin, target);
+    await writeAudit(tx, "personal_access_token_reused", { user: row }, origin, {
+      type: "PersonalAccessToken",
+      id: row.token_id,
+      name: "",
+      details: { revoked },
+      entity: { type: "User", id: row.id },
+    });
   });
 
 async function revokeSuccessors(tx: Tx, id: number): Promise<number[]> {

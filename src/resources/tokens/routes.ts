@@ -17,7 +17,8 @@ const withAnyScope = signedIn({ scopes: SCOPES });
 const rotates = (scopes: readonly "self_rotate"[] = []) => ({ ...signedIn({ scopes }), onRevokedToken: endFamily });
 
 const Self = Type.Object({});
-const nameOf = ({ id, name }: { id: number; name: string }) => ({ type: "PersonalAccessToken", id, name });
+const nameOf = ({ id, name, user_id }: TokenRow) =>
+  ({ type: "PersonalAccessToken", id, name, entity: { type: "User", id: user_id } }) as const;
 
 export const personalAccessTokens = {
   list: endpoint({

@@ -4,8 +4,9 @@ import type { Tx } from "#db/database.ts";
 import type { InstanceSettings } from "#db/settings.ts";
 import type { Database } from "#db/types.ts";
 import type { Blobs } from "#lib/blobs.ts";
+import { type Problems, refuse, throwProblems, tooLong } from "#lib/problems.ts";
 import { conflict, missing } from "#lib/refusal.ts";
-import { checkAvatar, keepAvatar } from "./avatar.ts";
+import { avatarColumns, checkAvatar } from "#resources/avatars/images.ts";
 import { emailChange } from "./emails.ts";
 import type { NewUser, UserChanges } from "./params.ts";
 import {
@@ -18,10 +19,6 @@ import {
   checkUsername,
   checkWebsite,
   detailTooLong,
-  type Problems,
-  refuse,
-  throwProblems,
-  tooLong,
 } from "./validate.ts";
 
 type New = Static<typeof NewUser>;
@@ -81,7 +78,7 @@ export async function createUser(
       theme_id: settings.default_theme_id,
       ...columns,
       ...(columns.external && EXTERNAL),
-      ...(await avatarColumns(given, blobs)),
+      ...(await avatarColumns(given.avatar, blobs)),
       username,
       name,
       email,
@@ -107,7 +104,7 @@ export async function updateUser(
   const username = given.username?.trim() ?? user.username;
   const name = given.name === undefined ? user.name : cleanName(given.name);
   const email = given.email?.trim().toLowerCase() ?? user.email;
-  await refuseTaken(tx, { email, username }, user.id);
+  await refuseTaken(tx, { email, username }, user);
 
   const problems: Problems = {};
   if (username !== user.username) checkUsername(problems, username);
@@ -120,13 +117,13 @@ export async function updateUser(
   const moved = await emailChange(tx, user, email, given.skip_reconfirmation === true, problems);
   throwProblems(problems);
 
-  if (username !== user.username) {
-    await tx.updateTable("namespaces").set({ path: username }).where("id", "=", user.namespace_id).execute();
+  if (username !== user.username || name !== user.name) {
+    await tx.updateTable("namespaces").set({ path: username, name }).where("id", "=", user.namespace_id).execute();
   }
   const changes: UpdateObject<Database, "users"> = {
     ...columns,
     ...moved,
-    ...(await avatarColumns(given, blobs)),
+    ...(await avatarColumns(given.avatar, blobs)),
     ...(username !== user.username && { username }),
     ...(name !== user.name && { name }),
     ...(passwordDigest !== undefined && {
@@ -148,13 +145,21 @@ export async function updateUser(
 }
 
 /** A taken address is told before a taken name; the unique indexes hold where two callers race. */
-async function refuseTaken(tx: Tx, { email, username }: { email: string; username: string }, own?: number) {
-  const others = (id: "u.id" | "e.user_id") => (own === undefined ? sql`true` : sql`${sql.ref(id)} <> ${own}`);
+async function refuseTaken(
+  tx: Tx,
+  { email, username }: { email: string; username: string },
+  own?: { readonly id: number; readonly namespace_id: number },
+) {
+  const others = (id: "u.id" | "e.user_id") => (own ? sql`${sql.ref(id)} <> ${own.id}` : sql`true`);
+  const otherPlaces = own ? sql`r.namespace_id <> ${own.namespace_id}` : sql`true`;
+  // A user's name is the first word of addresses, as a group's path may be.
   const { rows } = await sql<{ email: boolean; username: boolean }>`select
     exists (select from users u where lower(u.email) = ${email} and ${others("u.id")})
       or exists (select from emails e where lower(e.email) = ${email} and e.confirmed_at is not null
         and ${others("e.user_id")}) as email,
-    exists (select from users u where lower(u.username) = lower(${username}) and ${others("u.id")}) as username
+    exists (select from users u where lower(u.username) = lower(${username}) and ${others("u.id")})
+      or exists (select from routes r where r.parent_id = 0 and r.path = lower(${username}) and not r.moved
+        and ${otherPlaces}) as username
   `.execute(tx);
   if (rows[0]?.email) throw conflict("Email has already been taken");
   if (rows[0]?.username) throw conflict("Username has already been taken");
@@ -222,11 +227,6 @@ async function profileColumns(
   for (const field of limits) if (given[field] !== undefined) columns[field] = given[field];
   if (given.avatar) checkAvatar(problems, given.avatar);
   return columns;
-}
-
-async function avatarColumns({ avatar }: Pick<New, "avatar">, blobs: Blobs): Promise<Columns> {
-  if (avatar === undefined) return {};
-  return avatar === null ? { avatar_blob: null, avatar_file: null } : keepAvatar(blobs, avatar);
 }
 
 async function keepIdentity(tx: Tx, userId: number, given: Pick<New, "extern_uid" | "provider" | "group_id_for_saml">) {

@@ -1,7 +1,7 @@
 import { type Selectable, sql, type UpdateObject } from "kysely";
 import type { Tx } from "#db/database.ts";
 import type { Database } from "#db/types.ts";
-import { type Problems, refuse } from "./validate.ts";
+import { type Problems, refuse } from "#lib/problems.ts";
 
 /**
  * Moves a user's primary address to one of their secondary ones: at once if that is confirmed or the caller vouches for

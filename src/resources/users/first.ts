@@ -2,10 +2,11 @@ import { sql } from "kysely";
 import { tokenDigest } from "#access/authenticate.ts";
 import { SCOPES } from "#access/scopes.ts";
 import type { Tx } from "#db/database.ts";
+import type { Problems } from "#lib/problems.ts";
 import { newToken } from "#lib/secrets.ts";
 import type { Services } from "#services.ts";
 import { createUser } from "./actions.ts";
-import { checkPassword, type Problems } from "./validate.ts";
+import { checkPassword } from "./validate.ts";
 
 export interface FirstAdministrator {
   /** The token, where it was made here and must be shown; absent where the configuration gave one. */

@@ -148,6 +148,11 @@ function administratorsConditions(filters: Filters): Condition[] {
   if (filters.two_factor === "disabled") conditions.push(lit("not u.two_factor_enabled"));
   if (filters.admins) conditions.push(lit("u.admin"));
   if (filters.auditors) conditions.push(lit("u.auditor"));
+  if (filters.without_projects) {
+    // One look into an index a user: joined, all memberships of all users would be read first.
+    conditions.push(sql`(select m.id from members m
+      where m.user_id = u.id and m.project_id is not null limit 1) is null`);
+  }
   if (filters.skip_ldap) {
     conditions.push(sql`not exists (select from identities i where i.user_id = u.id and i.provider like 'ldap%')`);
   }

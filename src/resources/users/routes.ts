@@ -5,10 +5,11 @@ import type { Databases, Db } from "#db/database.ts";
 import { endpoint, plain } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { forbidden, missing } from "#lib/refusal.ts";
+import { avatarNamed } from "#resources/avatars/images.ts";
 import type { Services } from "#services.ts";
 import { ownAccount } from "./access.ts";
 import { chosenPassword, createUser, updateUser } from "./actions.ts";
-import { avatarType, defaultAvatar } from "./avatar.ts";
+import { defaultAvatar } from "./avatar.ts";
 import { AdminUser, CurrentUser, UserProfile, UserSummary } from "./entity.ts";
 import { adminViews } from "./full.ts";
 import { CLOSED_STATES } from "#access/user-kinds.ts";
@@ -110,7 +111,8 @@ export const users = {
         passwordDigest,
         actorId: actor.user.id,
       });
-      audit({ type: "User", id, name: params.username, details: { admin: params.admin === true } });
+      const details = { admin: params.admin === true };
+      audit({ type: "User", id, name: params.username, details, entity: { type: "User", id } });
       return adminView(tx, id, { services, site, customAttributes: false });
     },
   }),
@@ -130,7 +132,8 @@ export const users = {
       const writing = { settings, blobs: services.blobs, passwordDigest, actorId: actor.user.id };
       const changed = await updateUser(tx, params, writing);
       const view = await adminView(tx, params.id, { services, site, customAttributes: false });
-      audit({ type: "User", id: params.id, name: view.username, details: { changed } });
+      const entity = { type: "User", id: params.id } as const;
+      audit({ ...entity, name: view.username, details: { changed }, entity });
       return view;
     },
   }),
@@ -154,10 +157,8 @@ export const users = {
         setHeader("content-type", "image/svg+xml");
         return defaultAvatar(params.id, user.name);
       }
-      const bytes =
-        user?.avatar_blob && user.avatar_file === params.file ? await services.blobs.get(user.avatar_blob) : undefined;
-      if (!bytes) throw missing("Avatar");
-      setHeader("content-type", avatarType(params.file));
+      const { bytes, type } = await avatarNamed(params.file, user, services.blobs);
+      setHeader("content-type", type);
       return bytes;
     },
   }),

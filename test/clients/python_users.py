@@ -1,75 +1,27 @@
 """python-gitlab 3.12 against a running server, called the way its documentation shows."""
-import contextlib
 import datetime
 import io
-import os
-import struct
-import sys
 import warnings
-import zlib
 
 import gitlab
 import requests
 from gitlab.exceptions import GitlabAuthenticationError, GitlabCreateError, GitlabGetError, GitlabHttpError
 from gitlab.exceptions import GitlabListError, GitlabUpdateError
+from python_support import PER_PAGE, TOKEN, URL, check, client, end, png, refused, same
 
-URL = os.environ["FAIRLEAD_URL"]
-TOKEN = os.environ["FAIRLEAD_TOKEN"]
 PEOPLE = 12
-PER_PAGE = 5
-
-# The client only warns when web_url or a Link is on another host than the one it called; here that is a failure.
-warnings.simplefilter("error", UserWarning)
-failures = 0
-
-@contextlib.contextmanager
-def check(name):
-    global failures
-    try:
-        yield
-        print(f"ok {name}", flush=True)
-    except Exception as problem:
-        failures += 1
-        reason = " ".join(f"{type(problem).__name__}: {problem}".split())
-        print(f"not ok {name}: {reason}", flush=True)
-
-def same(actual, expected):
-    if actual != expected:
-        raise AssertionError(f"got {actual!r}, expected {expected!r}")
-
-def refused(error, status, call, text=""):
-    try:
-        call()
-    except error as problem:
-        same(problem.response_code, status)
-        if text not in str(problem.error_message):
-            raise AssertionError(f"got {problem.error_message!r}, expected it to say {text!r}")
-    else:
-        raise AssertionError(f"was not refused with {status}")
-
-def png(red, green, blue):
-    """A whole PNG of 8 by 8 pixels in one colour."""
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    row = b"\x00" + bytes([red, green, blue]) * 8
-    header = struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)
-    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(row * 8)) + chunk(b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + body
 
 def person(number):
     username = f"python-{number:02}"
     options = {"force_random_password": True, "skip_confirmation": True}
     return {"username": username, "name": f"Pythonist Number{number:02}", "email": f"{username}@example.com", **options}
 
-def client(token, **options):
-    return gitlab.Gitlab(URL, private_token=token, timeout=30, **options)
-
 def user_of(token):
     signed_in = client(token)
     signed_in.auth()
     return signed_in.user
 
-gl = client(TOKEN)
+gl = client()
 people = []
 in_30_days = (datetime.date.today() + datetime.timedelta(days=30)).isoformat()
 
@@ -297,4 +249,4 @@ with check("sudo: an unknown user is a 404, a caller who is no administrator a 4
     plain = people[0].personal_access_tokens.create({"name": "plain", "scopes": ["api"]})
     refused(GitlabHttpError, 403, lambda: client(plain.token).http_get("/user", sudo="python-04"))
 
-sys.exit(1 if failures else 0)
+end()

@@ -1,76 +1,14 @@
 # ruby-gitlab 4.17 against a running server, called the way its documentation shows.
 require 'date'
-require 'gitlab'
-require 'net/http'
-require 'securerandom'
-require 'tempfile'
-require 'zlib'
+require_relative 'ruby_support'
 
-URL = ENV.fetch('FAIRLEAD_URL')
 PEOPLE = 12
-PER_PAGE = 5
 IN_30_DAYS = (Date.today + 30).iso8601
-
-Gitlab.configure do |config|
-  config.endpoint = "#{URL}/api/v4"
-  config.private_token = ENV.fetch('FAIRLEAD_TOKEN')
-end
-
-$stdout.sync = true
-$failures = 0
-
-def check(name)
-  yield
-  puts "ok #{name}"
-rescue StandardError => e
-  $failures += 1
-  puts "not ok #{name}: #{e.class}: #{e.message}".split.join(' ')
-end
-
-def same(actual, expected)
-  raise "got #{actual.inspect}, expected #{expected.inspect}" unless actual == expected
-end
-
-def refused(error, text = '')
-  yield
-rescue error => e
-  raise "got #{e.message.inspect}, expected it to say #{text.inspect}" unless e.message.include?(text)
-else
-  raise "was not refused with #{error}"
-end
-
-# A whole PNG of 8 by 8 pixels in one colour.
-def png(*colour)
-  chunk = ->(kind, data) { [data.bytesize].pack('N') + kind + data + [Zlib.crc32(kind + data)].pack('N') }
-  rows = ([0] + colour * 8).pack('C*') * 8
-  "\x89PNG\r\n\x1A\n".b + chunk.call('IHDR'.b, [8, 8, 8, 2, 0, 0, 0].pack('NNC5')) +
-    chunk.call('IDAT'.b, Zlib.deflate(rows)) + chunk.call('IEND'.b, ''.b)
-end
-
-def picture(data)
-  Tempfile.create(['avatar', '.png'], binmode: true) do |file|
-    file.write(data)
-    file.rewind
-    yield file
-  end
-end
 
 def create(number, options = {})
   username = format('ruby-%02d', number)
   options = { name: format('Rubyist Number%02d', number), skip_confirmation: true, **options }
   Gitlab.create_user("#{username}@example.com", SecureRandom.hex(16), username, options)
-end
-
-def client(token)
-  Gitlab.client(endpoint: "#{URL}/api/v4", private_token: token)
-end
-
-# The sudo of a client holds for the whole class until another client is made; the module makes one for each call.
-def as_user(name)
-  Gitlab.sudo = name
-  yield
-ensure
-  Gitlab.sudo = nil
 end
 
 people = []

@@ -1,0 +1,60 @@
+import type { Databases } from "#db/database.ts";
+import { type Lookup, texts } from "#db/loader.ts";
+
+/** Where a full path leads, and whether it is an address of before. */
+interface Found {
+  readonly key: string;
+  readonly namespace_id: number | null;
+  readonly project_id: number | null;
+  readonly moved: boolean;
+}
+
+// Each part of a path is looked for below what the part before it led to; at each, what is there now wins over what was.
+const byFullPath: Lookup<string, Found> = {
+  text: `
+    with recursive asked as (
+      select key, string_to_array(key, '/') as parts from unnest($1::text[]) key
+    ), walk as (
+      select key, parts, 0 as depth, 0::bigint as namespace_id, null::bigint as project_id, '{}'::boolean[] as moved
+      from asked
+      union all
+      select w.key, w.parts, w.depth + 1, r.namespace_id, r.project_id, w.moved || r.moved
+      from walk w join routes r on r.parent_id = w.namespace_id and r.path = w.parts[w.depth + 1]
+      where w.depth < cardinality(w.parts)
+    )
+    select distinct on (key) key, namespace_id, project_id, true = any(moved) as moved
+    from walk where depth = cardinality(parts) order by key, walk.moved`,
+  keys: texts,
+  key: (row) => row.key,
+};
+
+const MOST_PARTS = 21;
+
+async function find(db: Databases, fullPath: string): Promise<Found | undefined> {
+  const key = fullPath.toLowerCase();
+  return key === "" || key.split("/").length > MOST_PARTS ? undefined : db.point.load(byFullPath, key);
+}
+
+export interface Address {
+  readonly id: number;
+  /** True where the path is one of before. */
+  readonly moved: boolean;
+}
+
+const idOf = (text: string): number => (/^\d{1,16}$/.test(text) ? Number(text) : Number.NaN);
+
+/** The id that a caller means by an id or a full path; the thing itself need not exist. */
+export async function projectAddress(db: Databases, idOrPath: string): Promise<Address | undefined> {
+  const id = idOf(idOrPath);
+  if (Number.isSafeInteger(id)) return { id, moved: false };
+  const found = idOrPath.includes("/") ? await find(db, idOrPath) : undefined;
+  return found?.project_id ? { id: found.project_id, moved: found.moved } : undefined;
+}
+
+/** The same for a namespace, whose path may be one word. */
+export async function namespaceAddress(db: Databases, idOrPath: string): Promise<Address | undefined> {
+  const id = idOf(idOrPath);
+  if (Number.isSafeInteger(id)) return { id, moved: false };
+  const found = await find(db, idOrPath);
+  return found?.namespace_id ? { id: found.namespace_id, moved: found.moved } : undefined;
+}

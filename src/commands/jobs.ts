@@ -1,0 +1,25 @@
+import { readConfig } from "#config.ts";
+import { deadJobs, redrive } from "#jobs/dead.ts";
+import { openLog, openServices } from "#services.ts";
+import { withDatabase } from "./database.ts";
+import { print } from "./output.ts";
+import { queueOf } from "./worker.ts";
+
+const USAGE = "usage: fairlead jobs dead | fairlead jobs redrive [QUEUE]";
+
+/** Shows the jobs that died, or lets them be tried again. */
+export async function jobsCommand([what = "", queue, ...more]: string[]) {
+  if (more.length > 0 || !(what === "redrive" || (what === "dead" && queue === undefined))) throw new Error(USAGE);
+  const only = queue === undefined ? undefined : queueOf(queue);
+  const config = readConfig();
+  const log = openLog(config);
+  await withDatabase(config, async (url) => {
+    const services = openServices(config, url, log);
+    try {
+      if (what === "redrive") print(`Queued again: ${await redrive(services.db, log, only)}`);
+      else for (const dead of await deadJobs(services.db.read)) print(JSON.stringify(dead));
+    } finally {
+      await services.close();
+    }
+  });
+}

@@ -1,0 +1,37 @@
+import { parseArgs } from "node:util";
+import { readConfig } from "#config.ts";
+import { type Queue, QUEUES } from "#jobs/queues.ts";
+import { runWorker } from "#jobs/worker.ts";
+import { jobs } from "#resources/jobs.ts";
+import { openLog, openServices } from "#services.ts";
+import { print } from "./output.ts";
+import { soon, stopOnSignal } from "./stopping.ts";
+
+/** One worker of several; the database is there and up to date. */
+export async function worker(args: string[]) {
+  const { values } = parseArgs({ args, options: { queues: { type: "string", default: QUEUES.join(",") } } });
+  const queues = values.queues.split(",").map((name) => queueOf(name.trim()));
+  const config = readConfig();
+  if (config.databaseUrl === undefined) {
+    throw new Error("a worker needs FAIRLEAD_DATABASE_URL; 'fairlead serve' does not");
+  }
+  const log = openLog(config);
+  const services = openServices(config, config.databaseUrl, log);
+  try {
+    const running = await runWorker(services, jobs, { queues });
+    stopOnSignal(log, async () => {
+      await running.stop();
+      await soon(services.close());
+    });
+  } catch (error) {
+    await services.close();
+    throw error;
+  }
+  print(`Working on ${queues.join(", ")}`);
+}
+
+export function queueOf(name: string): Queue {
+  const queue = QUEUES.find((known) => known === name);
+  if (queue === undefined) throw new Error(`'${name}' is no queue; there are ${QUEUES.join(", ")}`);
+  return queue;
+}

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { sql } from "kysely";
+import Type from "typebox";
+import { type TestApp, testApp } from "#test/support/app.ts";
+import { freshDatabase } from "#test/support/postgres.ts";
+import { defineJob } from "./define.ts";
+
+const work = { queue: "default", payload: Type.Object({ id: Type.Integer() }), run: async () => {} } as const;
+const plain = defineJob({ ...work, name: "test.plain" });
+const keyed = defineJob({ ...work, name: "test.keyed", key: ({ id }) => String(id) });
+const stubborn = defineJob({ ...work, name: "test.stubborn", retries: 3, backoff: { first: 7, most: 70 } });
+
+interface Row {
+  readonly data: { job: string; payload: { id: number } };
+  readonly retry_limit: number;
+  readonly retry_delay: number;
+  readonly retry_delay_max: number;
+  readonly wait: number;
+}
+
+describe("adding jobs", () => {
+  let app: TestApp;
+  before(async () => {
+    app = await testApp({ databaseUrl: await freshDatabase() });
+  });
+  after(() => app.close());
+  beforeEach(() => sql`delete from jobs.job`.execute(app.services.db.write));
+
+  const add: TestApp["services"]["jobs"]["add"] = (...given) => app.services.jobs.add(...given);
+  const inTransaction = (work: Parameters<TestApp["services"]["db"]["transaction"]>[0]) =>
+    app.services.db.transaction(work);
+  const waiting = async () => {
+    const { rows } = await sql<Row>`
+      select data, retry_limit, retry_delay, retry_delay_max,
+        extract(epoch from start_after - created_on)::integer as wait
+      from jobs.job order by created_on`.execute(app.services.db.write);
+    return rows;
+  };
+
+  test("a job is there once its transaction has committed", async () => {
+    await inTransaction(async (tx) => {
+      await add(tx, plain, { id: 1 });
+      assert.deepEqual(await waiting(), []);
+    });
+    const [row, ...more] = await waiting();
+    assert.deepEqual(row?.data, { job: "test.plain", payload: { id: 1 } });
+    assert.equal(row.wait, 0);
+    assert.deepEqual(more, []);
+  });
+
+  test("a job of a transaction that is rolled back is not", async () => {
+    await assert.rejects(
+      inTransaction(async (tx) => {
+        await add(tx, plain, { id: 1 });
+        throw new Error("no");
+      }),
+      /^Error: no$/,
+    );
+    assert.deepEqual(await waiting(), []);
+  });
+
+  test("a payload that does not fit is refused", async () => {
+    await assert.rejects(
+      inTransaction((tx) => add(tx, plain, { id: "one" } as never)),
+      /^TypeError: The payload of the job test\.plain is wrong: \/id must be integer$/,
+    );
+    assert.deepEqual(await waiting(), []);
+  });
+
+  test("of one key one job waits, with the last payload; without a key every job counts", async () => {
+    await inTransaction(async (tx) => {
+      for (const id of [1, 1, 2]) await add(tx, keyed, { id });
+    });
+    await inTransaction((tx) => add(tx, keyed, { id: 1 }));
+    assert.deepEqual(
+      (await waiting()).map(({ data }) => data.payload.id).toSorted((a, b) => a - b),
+      [1, 2],
+    );
+    await inTransaction(async (tx) => {
+      for (const id of [1, 1]) await add(tx, plain, { id });
+    });
+    assert.equal((await waiting()).length, 4);
+  });
+
+  test("of one key one job waits, whoever adds it at the same time", async () => {
+    await Promise.all(Array.from({ length: 8 }, () => inTransaction((tx) => add(tx, keyed, { id: 1 }))));
+    assert.equal((await waiting()).length, 1);
+  });
+
+  test("a job of the same key that runs already is no reason not to queue another", async () => {
+    await inTransaction((tx) => add(tx, keyed, { id: 1 }));
+    await sql`update jobs.job set state = 'active'`.execute(app.services.db.write);
+    await inTransaction((tx) => add(tx, keyed, { id: 1 }));
+    assert.equal((await waiting()).length, 2);
+  });
+
+  test("a job may wait for its time", async () => {
+    await inTransaction(async (tx) => {
+      await add(tx, plain, { id: 1 }, { startAfter: 3600 });
+      await add(tx, plain, { id: 2 }, { startAfter: new Date(Date.now() + 60_000) });
+    });
+    const [hour, minute] = await waiting();
+    assert.equal(hour?.wait, 3600);
+    assert.ok(minute && Math.abs(minute.wait - 60) <= 2, String(minute?.wait));
+  });
+
+  test("a job has the retries of its queue, or its own", async () => {
+    await inTransaction(async (tx) => {
+      await add(tx, plain, { id: 1 });
+      await add(tx, stubborn, { id: 2 });
+    });
+    const retries = (await waiting()).map((row) => [row.retry_limit, row.retry_delay, row.retry_delay_max]);
+    assert.deepEqual(retries, [
+      [20, 1, 3600],
+      [3, 7, 70],
+    ]);
+  });
+
+  test("as many transactions as the pool has connections can add their first job at once", async () => {
+    const other = await testApp({ databaseUrl: app.services.databaseUrl });
+    try {
+      const { jobs, db, config } = other.services;
+      const started = Date.now();
+      await Promise.all(
+        Array.from({ length: config.poolSize * 2 }, (_, id) => db.transaction((tx) => jobs.add(tx, plain, { id }))),
+      );
+      assert.ok(Date.now() - started < 1500, "nobody waited for a connection that another one held");
+    } finally {
+      await other.close();
+    }
+  });
+});

@@ -1,0 +1,339 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "kysely";
+import Type from "typebox";
+import { forbidden, unavailable } from "#lib/refusal.ts";
+import { type TestApp, testApp } from "#test/support/app.ts";
+import { freshDatabase } from "#test/support/postgres.ts";
+import { until } from "#test/support/until.ts";
+import { deadJobs, redrive } from "./dead.ts";
+import { type AnyJob, defineJob, type JobContext } from "./define.ts";
+import { readTotals } from "./state.ts";
+import { runWorker, type Worker } from "./worker.ts";
+
+const payload = Type.Object({ id: Type.Integer() }, { additionalProperties: false });
+type Run = (context: JobContext<{ id: number }>) => Promise<void>;
+const quick = { retries: 1, backoff: { first: 1, most: 1 } };
+
+const job = (name: string, run: Run, more: Partial<Parameters<typeof defineJob<typeof payload>>[0]> = {}) =>
+  defineJob({ name: `test.${name}`, queue: "default", payload, run, ...more });
+
+describe("a worker", () => {
+  let app: TestApp;
+  let workers: Worker[] = [];
+  before(async () => {
+    app = await testApp({
+      databaseUrl: await freshDatabase(),
+      env: { FAIRLEAD_JOB_CONCURRENCY: "critical=2,default=6,git=3" },
+    });
+    await sql`create table ledger (id integer, attempt integer)`.execute(app.services.db.write);
+  });
+  after(() => app.close());
+  beforeEach(async () => {
+    for (const table of ["jobs.job", "jobs.schedule", "job_totals", "ledger"]) {
+      await sql`delete from ${sql.table(table)}`.execute(db());
+    }
+    await sql`update jobs.version set cron_on = null`.execute(db());
+  });
+  afterEach(async () => {
+    for (const worker of workers.splice(0)) await worker.stop();
+  });
+
+  const db = () => app.services.db.write;
+  const start = async (...jobs: readonly AnyJob[]) => {
+    const worker = await runWorker(app.services, jobs);
+    workers.push(worker);
+    return worker;
+  };
+  const add = (kind: Parameters<typeof app.services.jobs.add>[1], id = 1) =>
+    app.services.db.transaction((tx) => app.services.jobs.add(tx, kind, { id }));
+  const rows = async () => {
+    const { rows } = await sql<{ name: string; state: string; retry_count: number; wait: number }>`
+      select name, state, retry_count, extract(epoch from start_after - now())::float8 as wait
+      from jobs.job where left(name, 2) <> '__' order by name`.execute(db());
+    return rows;
+  };
+  const ledger = async () => {
+    const { rows } = await sql<{ id: number }>`select id from ledger order by id`.execute(db());
+    return rows.map(({ id }) => id);
+  };
+  const write = (tx: Parameters<Parameters<JobContext<unknown>["step"]>[0]>[0], id: number) =>
+    sql`insert into ledger values (${id}, 1)`.execute(tx);
+  const gone = () => until("no job is left", async () => (await rows()).length === 0);
+
+  test("runs a job that is added, at once, and leaves no trace but the count", async () => {
+    const seen: number[] = [];
+    const done = job("done", async ({ payload, attempt }) => void seen.push(payload.id * 10 + attempt));
+    await start(done);
+    await sleep(300);
+    const began = Date.now();
+    for (let id = 1; id <= 10; id++) {
+      await add(done, id);
+      await until("it ran", async () => seen.length === id, 5000, 5);
+    }
+    assert.ok(Date.now() - began < 1500, `it is told and does not poll (${Date.now() - began} ms)`);
+    assert.deepEqual(seen, [11, 21, 31, 41, 51, 61, 71, 81, 91, 101]);
+    await gone();
+    assert.deepEqual(await readTotals(db()), { processed: 10, failed: 0 });
+  });
+
+  test("runs what was added while no worker was there, and never what was rolled back", async () => {
+    const ran: number[] = [];
+    const late = job("late", async ({ payload }) => void ran.push(payload.id));
+    await add(late, 1);
+    await assert.rejects(
+      app.services.db.transaction(async (tx) => {
+        await app.services.jobs.add(tx, late, { id: 2 });
+        throw new Error("no");
+      }),
+    );
+    await start(late);
+    await gone();
+    await sleep(600);
+    assert.deepEqual(ran, [1]);
+  });
+
+  test("commits the end of a job with its effect", async () => {
+    const both = job("both", async ({ payload, step, transaction }) => {
+      await step((tx) => write(tx, payload.id));
+      await transaction((tx) => write(tx, payload.id + 1));
+    });
+    await start(both);
+    await add(both, 1);
+    await gone();
+    assert.deepEqual(await ledger(), [1, 2]);
+    assert.deepEqual(await readTotals(db()), { processed: 1, failed: 0 });
+  });
+
+  test("an error after the end of a job changes nothing", async () => {
+    const after = job("after", async ({ payload, transaction }) => {
+      await transaction((tx) => write(tx, payload.id));
+      throw new Error("too late");
+    });
+    await start(after);
+    await add(after, 1);
+    await gone();
+    assert.deepEqual(await ledger(), [1]);
+    assert.deepEqual(await readTotals(db()), { processed: 1, failed: 0 });
+  });
+
+  test("tries a failed job again, later and later; then it is dead, and can be tried again", async () => {
+    const attempts: number[] = [];
+    let well = false;
+    const failing = job(
+      "failing",
+      async ({ attempt, payload, transaction }) => {
+        attempts.push(attempt);
+        await transaction(async (tx) => {
+          await write(tx, payload.id);
+          if (!well) throw new Error("not today");
+        });
+      },
+      quick,
+    );
+    await start(failing);
+    await add(failing, 5);
+    const waiting = await until("it waits", async () => (await rows()).find(({ state }) => state === "retry"));
+    assert.ok(waiting.wait > 0, "a retry is not at once");
+    const dead = await until("it is dead", async () => (await deadJobs(db()))[0]);
+    assert.deepEqual(attempts, [1, 2]);
+    assert.deepEqual(await ledger(), []);
+    assert.deepEqual(
+      { queue: dead.queue, job: dead.job, payload: dead.payload, message: dead.message },
+      { queue: "default", job: "test.failing", payload: { id: 5 }, message: "Error: not today" },
+    );
+    assert.deepEqual(await readTotals(db()), { processed: 2, failed: 2 });
+
+    well = true;
+    assert.equal(await redrive(app.services.db, app.services.log, "mail"), 0);
+    assert.equal(await redrive(app.services.db, app.services.log, "default"), 1);
+    await until("it ran", async () => (await ledger()).length > 0);
+    assert.deepEqual(await ledger(), [5]);
+    assert.deepEqual(attempts, [1, 2, 1]);
+    assert.deepEqual(await deadJobs(db()), []);
+    assert.deepEqual(await readTotals(db()), { processed: 3, failed: 2 });
+  });
+
+  test("does not try again what was refused, unless what refused it was only busy", async () => {
+    const refused = job("refused", async () => {
+      throw forbidden();
+    });
+    const busy = job("busy", async ({ attempt }) => {
+      if (attempt === 1) throw unavailable();
+    });
+    await start(refused, busy);
+    await add(refused);
+    await add(busy);
+    await until("one is dead", async () => (await deadJobs(db())).length > 0);
+    await until("one is done", async () => (await readTotals(db())).processed === 3);
+    assert.deepEqual(
+      (await deadJobs(db())).map((dead) => dead.job),
+      ["test.refused"],
+    );
+  });
+
+  test("a payload that no longer fits is dead, a job that is not known is left to a release that knows it", async () => {
+    let ran = false;
+    const strict = job("strict", async () => void (ran = true));
+    const loose = { name: strict.name, queue: strict.queue, payload: Type.Object({ id: Type.String() }) };
+    const foreign = job("foreign", async () => {});
+    await app.services.db.transaction(async (tx) => {
+      await app.services.jobs.add(tx, loose, { id: "seven" });
+      await app.services.jobs.add(tx, foreign, { id: 1 });
+    });
+    await start(strict);
+    const [dead] = await until("it is dead", async () => {
+      const found = await deadJobs(db());
+      return found.length > 0 && found;
+    });
+    assert.equal(dead?.message, "Error: The payload no longer fits: /id must be integer");
+    assert.equal(ran, false);
+    await until("the other waits", async () => (await rows()).some(({ state }) => state === "retry"));
+  });
+
+  for (const kind of ["step", "transaction"] as const) {
+    test(`an attempt that lost its job cannot commit a ${kind}`, async () => {
+      const { promise: stolen, resolve: steal } = Promise.withResolvers<void>();
+      const { promise: over, resolve: end } = Promise.withResolvers<unknown>();
+      const slow = job("slow", async (context) => {
+        if (context.attempt > 1) return;
+        try {
+          await context[kind](async (tx) => {
+            await write(tx, 1);
+            await stolen;
+          });
+          end("committed");
+        } catch (error) {
+          end(error);
+          throw error;
+        }
+      });
+      await start(slow);
+      await add(slow);
+      await until("it runs", async () => (await rows()).some(({ state }) => state === "active"));
+      // What the engine does when it takes a job from a silent worker and gives it to another.
+      await sql`update jobs.job set retry_count = retry_count + 1, heartbeat_on = now() where name = 'default'`.execute(
+        db(),
+      );
+      steal();
+      assert.match(String(await over), /no longer holds its job/);
+      await sleep(200);
+      assert.deepEqual(await ledger(), []);
+      assert.deepEqual(
+        (await rows()).map(({ state, retry_count }) => [state, retry_count]),
+        [["active", 1]],
+        "nor does it touch the attempt that has it now",
+      );
+    });
+  }
+
+  test("an attempt that lost its job is told, and its end does not count", async () => {
+    const { promise: told, resolve: tell } = Promise.withResolvers<void>();
+    const slow = job("slow", async ({ signal }) => {
+      signal.addEventListener("abort", () => tell());
+      await told;
+    });
+    await start(slow);
+    await add(slow);
+    await until("it runs", async () => (await rows()).some(({ state }) => state === "active"));
+    await sql`update jobs.job set retry_count = retry_count + 1 where name = 'default'`.execute(db());
+    await told;
+    await sleep(300);
+    assert.deepEqual(
+      (await rows()).map(({ state }) => state),
+      ["active"],
+    );
+    assert.deepEqual(await readTotals(db()), { processed: 0, failed: 0 });
+  });
+
+  test("holds as many jobs of a queue as it may, and goes on at once while there are more", async () => {
+    let running = 0;
+    let most = 0;
+    const counted = job(
+      "counted",
+      async () => {
+        most = Math.max(most, ++running);
+        await sleep(20);
+        running--;
+      },
+      { queue: "git" },
+    );
+    await start(counted);
+    await app.services.db.transaction(async (tx) => {
+      for (let id = 0; id < 60; id++) await app.services.jobs.add(tx, counted, { id });
+    });
+    const began = Date.now();
+    await gone();
+    assert.equal(most, 3);
+    assert.ok(Date.now() - began < 6000, "it does not poll for each");
+  });
+
+  test("a slow job of a batch holds up neither the end of the others nor their count", async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const mixed = job("mixed", async ({ payload }) => {
+      if (payload.id === 0) await released;
+    });
+    await app.services.db.transaction(async (tx) => {
+      for (let id = 0; id < 5; id++) await app.services.jobs.add(tx, mixed, { id });
+    });
+    await start(mixed);
+    await until("four are done", async () => (await readTotals(db())).processed === 4);
+    assert.equal((await rows()).length, 1);
+    release();
+    await gone();
+  });
+
+  test("stops when what runs has ended", async () => {
+    let ended = false;
+    const slow = job("slow", async () => {
+      await sleep(700);
+      ended = true;
+    });
+    const worker = await start(slow);
+    await add(slow);
+    await until("it runs", async () => (await rows()).some(({ state }) => state === "active"));
+    await worker.stop();
+    assert.equal(ended, true);
+    assert.deepEqual(await rows(), []);
+  });
+
+  test("does not wait longer than 10 s for a job that does not end, and leaves it to another", async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const attempts: number[] = [];
+    const stuck = job("stuck", async ({ attempt, payload, transaction }) => {
+      attempts.push(attempt);
+      if (attempt === 1) await released;
+      await transaction((tx) => write(tx, payload.id));
+    });
+    const worker = await start(stuck);
+    await add(stuck);
+    await until("it runs", async () => (await rows()).some(({ state }) => state === "active"));
+    const began = Date.now();
+    await worker.stop();
+    const took = Date.now() - began;
+    assert.ok(took > 9_500 && took < 15_000, `${took} ms`);
+    await start(stuck);
+    await until("another did it", async () => (await ledger()).length === 1);
+    release();
+    await sleep(300);
+    assert.deepEqual(attempts, [1, 2]);
+    assert.deepEqual(await ledger(), [1], "and the first attempt no longer could");
+    assert.deepEqual(await readTotals(db()), { processed: 2, failed: 1 });
+  });
+
+  test("of a schedule, one of all workers queues each occurrence", async () => {
+    const ticks: number[] = [];
+    const ticking = defineJob({
+      name: "test.ticking",
+      queue: "default",
+      payload: Type.Object({}, { additionalProperties: false }),
+      cron: "* * * * *",
+      run: async () => void ticks.push(Math.floor(Date.now() / 60_000)),
+    });
+    await Promise.all([start(ticking), start(ticking)]);
+    await until("it ticked", async () => ticks.length > 0, 70_000);
+    await sleep(3000);
+    assert.deepEqual(ticks, [...new Set(ticks)], "once a minute");
+  });
+});

@@ -1,0 +1,62 @@
+import { imageSize } from "image-size";
+import type { UploadedFile } from "#http/params/raw.ts";
+import type { Blobs } from "#lib/blobs.ts";
+import { type Problems, refuse } from "#lib/problems.ts";
+import { missing } from "#lib/refusal.ts";
+
+const LARGEST = 200 * 1024;
+
+/** Kinds of images that an avatar may be, with their content types; SVG can carry scripts and is not among them. */
+const TYPES: Readonly<Record<string, string>> = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  gif: "image/gif",
+  bmp: "image/bmp",
+  tiff: "image/tiff",
+  ico: "image/x-icon",
+  webp: "image/webp",
+};
+
+/** The kind of an image by its bytes, whatever its name says. */
+function kindOf(bytes: Buffer): string | undefined {
+  try {
+    const { type, width, height } = imageSize(bytes);
+    return type !== undefined && type in TYPES && width > 0 && height > 0 ? type : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function checkAvatar(problems: Problems, { bytes }: UploadedFile) {
+  if (bytes.length > LARGEST) refuse(problems, "avatar", "is too big (should be at most 200 KiB)");
+  else if (kindOf(bytes) === undefined) {
+    refuse(
+      problems,
+      "avatar",
+      `file format is not supported. Please try one of the following supported formats: ${Object.keys(TYPES).join(", ")}`,
+    );
+  }
+}
+
+/** The columns of what has an avatar. */
+export interface AvatarColumns {
+  readonly avatar_blob: string | null;
+  readonly avatar_file: string | null;
+}
+
+/** Keeps an image and names it by what it is, not by the name that it came with; null takes the old one away. */
+export async function avatarColumns(
+  avatar: UploadedFile | null | undefined,
+  blobs: Blobs,
+): Promise<Partial<AvatarColumns>> {
+  if (avatar === undefined) return {};
+  if (avatar === null) return { avatar_blob: null, avatar_file: null };
+  return { avatar_blob: await blobs.put(avatar.bytes), avatar_file: `avatar.${kindOf(avatar.bytes)}` };
+}
+
+/** The image that is known by the name of its file, and its type. */
+export async function avatarNamed(file: string, kept: AvatarColumns | undefined, blobs: Blobs) {
+  const bytes = kept?.avatar_blob && kept.avatar_file === file ? await blobs.get(kept.avatar_blob) : undefined;
+  if (!bytes) throw missing("Avatar");
+  return { bytes, type: TYPES[file.slice(file.lastIndexOf(".") + 1)] ?? "application/octet-stream" };
+}

@@ -1,0 +1,96 @@
+import Type, { type Static } from "typebox";
+import { visibilityName } from "#access/roles.ts";
+import { Nullable } from "#http/params/vocabulary.ts";
+import { groupAddress, groupAvatar } from "#resources/namespaces/entity.ts";
+import { Project, ProjectSummary, VisibilityName } from "#resources/projects/entity.ts";
+import { CREATORS, SUBGROUP_CREATORS } from "./params.ts";
+import { preferenceFields, presentPreferences } from "./preferences.ts";
+import type { GroupRow, ShareRow } from "./queries.ts";
+
+const exact = { additionalProperties: false };
+const NullableDay = Nullable(Type.String({ format: "date" }));
+
+const group = {
+  id: Type.Integer(),
+  web_url: Type.String(),
+  name: Type.String(),
+  path: Type.String(),
+  description: Type.String(),
+  visibility: VisibilityName,
+  project_creation_level: Type.Enum([...CREATORS]),
+  subgroup_creation_level: Type.Enum([...SUBGROUP_CREATORS]),
+  ...preferenceFields,
+  emails_disabled: Type.Boolean({ deprecated: true }),
+  avatar_url: Nullable(Type.String()),
+  full_name: Type.String(),
+  full_path: Type.String(),
+  created_at: Type.String({ format: "date-time" }),
+  parent_id: Nullable(Type.Integer()),
+  organization_id: Type.Integer(),
+  archived: Type.Boolean({ description: "Whether it, or a group that it is in, was put away" }),
+  marked_for_deletion_on: NullableDay,
+};
+
+/** A group as lists show it. */
+export const Group = Type.Object(group, { ...exact, title: "Group" });
+
+const SharedWithGroup = Type.Object(
+  {
+    group_id: Type.Integer(),
+    group_name: Type.String(),
+    group_full_path: Type.String(),
+    group_access_level: Type.Integer(),
+    expires_at: NullableDay,
+  },
+  { ...exact, title: "SharedWithGroup" },
+);
+
+const SomeProjects = Type.Optional(Type.Array(Type.Union([Project, ProjectSummary])));
+
+/** A group by itself, with what surrounds it. */
+export const GroupDetail = Type.Object(
+  {
+    ...group,
+    shared_with_groups: Type.Array(SharedWithGroup),
+    projects: SomeProjects,
+    shared_projects: SomeProjects,
+  },
+  { ...exact, title: "GroupDetail" },
+);
+
+export type Group = Static<typeof Group>;
+export type GroupDetail = Static<typeof GroupDetail>;
+
+export const presentGroup =
+  (site: string) =>
+  (row: GroupRow): Group => {
+    const preferences = presentPreferences(row.preferences);
+    return {
+      id: row.id,
+      web_url: groupAddress(site, row),
+      name: row.name,
+      path: row.path,
+      description: row.description,
+      visibility: visibilityName(row.visibility),
+      project_creation_level: row.project_creation_level,
+      subgroup_creation_level: row.subgroup_creation_level,
+      ...preferences,
+      emails_disabled: !preferences.emails_enabled,
+      avatar_url: groupAvatar(site, row),
+      full_name: row.full_name,
+      full_path: row.full_path,
+      created_at: row.created_at,
+      parent_id: row.parent_id,
+      organization_id: 1,
+      archived: row.archived,
+      marked_for_deletion_on: row.marked_for_deletion_on,
+    };
+  };
+
+export const presentShare = (row: ShareRow): Static<typeof SharedWithGroup> => ({
+  group_id: row.with_group_id,
+  group_name: row.name,
+  group_full_path: row.full_path,
+  group_access_level: row.access_level,
+  expires_at: row.expires_at,
+});

@@ -1,0 +1,44 @@
+import { sql } from "kysely";
+import { type Actor, isAdministrator } from "#access/actor.ts";
+import { live } from "#access/levels.ts";
+import { LEVELS } from "#access/roles.ts";
+import { visibleTo } from "#access/visible.ts";
+import type { Db } from "#db/database.ts";
+import { missing } from "#lib/refusal.ts";
+import { projects } from "#resources/projects/queries.ts";
+import { viewProjects } from "#resources/projects/views.ts";
+import { type GroupDetail, presentGroup, presentShare } from "./entity.ts";
+import { groups, sharesOf } from "./queries.ts";
+
+/** Who looks at a group, and what they are in it. */
+export interface Viewer {
+  readonly actor: Actor | null;
+  readonly level: number;
+  readonly site: string;
+}
+
+/** One group with what surrounds it. */
+export async function viewGroup(db: Db, id: number, viewer: Viewer, withProjects = false): Promise<GroupDetail> {
+  const row = await groups(db).where("n.id", "=", id).where("n.kind", "=", "group").executeTakeFirst();
+  if (!row) throw missing("Group");
+  const shares = await sharesOf(db, viewer.actor, id);
+  return {
+    ...presentGroup(viewer.site)(row),
+    shared_with_groups: shares.map(presentShare),
+    ...(withProjects && (await projectsOf(db, id, viewer))),
+  };
+}
+
+/** The newest projects of a group and of those that are shared with it. */
+async function projectsOf(db: Db, id: number, viewer: Viewer) {
+  // Whoever belongs to a group sees all that is in it.
+  const insider = isAdministrator(viewer.actor) || viewer.level >= LEVELS.guest;
+  const own = sql<boolean>`p.namespace_id = ${id} and ${insider ? sql`true` : visibleTo(viewer.actor)}`;
+  const shared = sql<boolean>`p.id in (
+    select s.project_id from shares s
+    where s.with_group_id = ${id} and s.project_id is not null and ${sql.raw(live("s"))}
+  ) and ${visibleTo(viewer.actor)}`;
+  const newest = async (condition: typeof own) =>
+    viewProjects(db, await projects(db).where(condition).orderBy("p.id", "desc").limit(sql.lit(100)).execute(), viewer);
+  return { projects: await newest(own), shared_projects: await newest(shared) };
+}

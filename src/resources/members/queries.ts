@@ -1,0 +1,62 @@
+import { type RawBuilder, sql } from "kysely";
+import { live } from "#access/levels.ts";
+import { LEVELS } from "#access/roles.ts";
+import type { Db } from "#db/database.ts";
+import { type SummaryRow, summaryColumns } from "#resources/users/queries.ts";
+import type { Place } from "./access.ts";
+
+/** The groups whose members a place has as members, each with the most that they can be there. */
+export interface Sources {
+  readonly groups: readonly number[];
+  readonly most: readonly number[];
+}
+
+/** The place's own members alone. */
+export const directOnly = (place: Place): Sources =>
+  place.kind === "group" ? { groups: [place.id], most: [LEVELS.owner] } : { groups: [], most: [] };
+
+/** The groups that a place is in, and those that it or one of them is shared with, with the groups they are in. */
+export async function everySource(db: Db, place: Place): Promise<Sources> {
+  const { rows } = await sql<{ id: number; most: number }>`
+    select id, max(most) as most from (
+      select unnest(${place.traversal_ids}::bigint[]) as id, ${sql.lit(LEVELS.owner)} as most
+      union all
+      select unnest(w.traversal_ids), s.access_level from shares s join namespaces w on w.id = s.with_group_id
+      where (s.group_id = any(${place.traversal_ids}::bigint[]) or s.project_id = ${ownProject(place)})
+        and ${sql.raw(live("s"))}
+    ) sources group by id order by id`.execute(db);
+  return { groups: rows.map(({ id }) => id), most: rows.map(({ most }) => most) };
+}
+
+export const ownGroup = ({ kind, id }: Place) => (kind === "group" ? id : null);
+export const ownProject = ({ kind, id }: Place) => (kind === "project" ? id : null);
+
+/** A membership that counts for a place: minimal access is to its own group alone. */
+export const counts = (place: Place): RawBuilder<boolean> =>
+  sql`${sql.raw(live("m"))} and (m.access_level >= ${sql.lit(LEVELS.guest)} or m.group_id = ${ownGroup(place)})`;
+
+interface Membership {
+  readonly access_level: number;
+  readonly created_at: string;
+  readonly created_by_id: number | null;
+  readonly expires_at: string | null;
+}
+
+export type MemberRow = SummaryRow & Membership;
+
+/** The members of a place, each once with the highest that any way gives them; their own membership wins a tie. */
+export function members(db: Db, place: Place, { groups, most }: Sources) {
+  const ways = sql<Membership>`(
+    select level as access_level, created_at, created_by_id, expires_at from (
+      select m.*, least(m.access_level, s.most) as level
+      from unnest(${groups}::bigint[], ${most}::smallint[]) s (group_id, most) join members m using (group_id)
+      where m.user_id = u.id and ${counts(place)}
+      union all
+      select m.*, m.access_level from members m
+      where m.project_id = ${ownProject(place)} and m.user_id = u.id and ${sql.raw(live("m"))}
+    ) m order by level desc, project_id nulls last, group_id = ${ownGroup(place)} desc, id limit 1)`;
+  return db
+    .selectFrom("users as u")
+    .innerJoinLateral(ways.as("w"), (join) => join.onTrue())
+    .select([...summaryColumns, "w.access_level", "w.created_at", "w.created_by_id", "w.expires_at"]);
+}

@@ -1,0 +1,107 @@
+import { type Problems, refuse, tooLong } from "#lib/problems.ts";
+
+/** First words of addresses that are the instance's own, or that files at its root have. */
+const TOP_LEVEL = new Set([
+  "-",
+  ".well-known",
+  "404.html",
+  "422.html",
+  "500.html",
+  "502.html",
+  "503.html",
+  "admin",
+  "api",
+  "apple-touch-icon.png",
+  "apple-touch-icon-precomposed.png",
+  "assets",
+  "dashboard",
+  "deploy.html",
+  "explore",
+  "favicon.ico",
+  "favicon.png",
+  "files",
+  "groups",
+  "health",
+  "health_check",
+  "help",
+  "import",
+  "jwt",
+  "login",
+  "oauth",
+  "profile",
+  "projects",
+  "public",
+  "robots.txt",
+  "s",
+  "search",
+  "sitemap",
+  "sitemap.xml",
+  "sitemap.xml.gz",
+  "slash-command-logo.png",
+  "snippets",
+  "unsubscribes",
+  "uploads",
+  "users",
+  "v2",
+]);
+
+/** Words that mean something behind the address of a group or project. */
+const BELOW = new Set([
+  "-",
+  "badges",
+  "blame",
+  "blob",
+  "builds",
+  "commits",
+  "create",
+  "create_dir",
+  "edit",
+  "environments",
+  "files",
+  "find_file",
+  "info",
+  "new",
+  "preview",
+  "raw",
+  "refs",
+  "tree",
+  "update",
+  "wikis",
+]);
+
+export const LETTERS =
+  "can contain only letters, digits, '_', '-' and '.'. Cannot start with '-' or end in '.', '.git' or '.atom'.";
+
+export const hasPathLetters = (path: string) => /^[\w.][\w.-]*$/.test(path) && !/(\.|\.git|\.atom)$/i.test(path);
+
+/** Whether a path means something else at its place: at the top, or below a group or user. */
+export const isReserved = (path: string, place: "top" | "below") =>
+  (place === "top" ? TOP_LEVEL : BELOW).has(path.toLowerCase());
+
+/** The last part of an address: of a group at the top, or of a group or project below another namespace. */
+export function checkPath(problems: Problems, path: string, place: "top" | "below") {
+  tooLong(problems, "path", path, 255);
+  if (!hasPathLetters(path)) refuse(problems, "path", LETTERS);
+  else if (isReserved(path, place)) refuse(problems, "path", `${path} is a reserved name`);
+}
+
+const SIGNS = String.raw`\p{L}\p{N}\p{Extended_Pictographic}\p{RI}_`;
+const REST = String.raw`${SIGNS}\p{M}\p{Emoji_Modifier}\u200D. \-`;
+const GROUP_NAME = new RegExp(`^[${SIGNS}][${REST}()]*$`, "u");
+const PROJECT_NAME = new RegExp(`^[${SIGNS}][${REST}+]*$`, "u");
+
+export function checkGroupName(problems: Problems, name: string) {
+  tooLong(problems, "name", name, 255);
+  if (!GROUP_NAME.test(name)) {
+    const letters = "can contain only letters, digits, emoji, '_', '.', dash, space, parenthesis.";
+    refuse(problems, "name", `${letters} It must start with letter, digit, emoji or '_'.`);
+  }
+}
+
+export function checkProjectName(problems: Problems, name: string) {
+  tooLong(problems, "name", name, 255);
+  if (!PROJECT_NAME.test(name)) {
+    const letters = "can contain only letters, digits, emoji, '_', '.', '+', dashes, or spaces.";
+    refuse(problems, "name", `${letters} It must start with a letter, digit, emoji, or '_'.`);
+  }
+}

@@ -1,0 +1,164 @@
+import { type Insertable, sql } from "kysely";
+import type { Static } from "typebox";
+import { type Actor, isAdministrator } from "#access/actor.ts";
+import { hasRole, type ProjectSeen } from "#access/containers.ts";
+import { VISIBILITIES } from "#access/roles.ts";
+import type { Tx } from "#db/database.ts";
+import type { InstanceSettings } from "#db/settings.ts";
+import type { Database } from "#db/types.ts";
+import type { Blobs } from "#lib/blobs.ts";
+import { type Problems, refuse, throwProblems } from "#lib/problems.ts";
+import { forbidden, missing } from "#lib/refusal.ts";
+import { avatarColumns, checkAvatar } from "#resources/avatars/images.ts";
+import { checkVisibility, holdPlace } from "#resources/namespaces/placement.ts";
+import { checkPath, checkProjectName } from "#resources/namespaces/validate.ts";
+import { isBranchName } from "#resources/settings/actions.ts";
+import type { NewProject, ProjectChanges } from "./params.ts";
+import { keepOwner, openPlace, refuseTakenPath, type Target } from "./places.ts";
+import { chosenPreferences } from "./preferences.ts";
+
+type New = Static<typeof NewProject>;
+type Changes = Static<typeof ProjectChanges>;
+type Columns = Partial<Insertable<Database["projects"]>>;
+
+/** What a write needs beside what was asked for. */
+export interface Writing {
+  readonly actor: Actor;
+  readonly settings: InstanceSettings;
+  readonly blobs: Blobs;
+}
+
+/** Makes a project in a namespace and gives its id. */
+export async function createProject(
+  tx: Tx,
+  given: New,
+  target: Target,
+  creatorId: number,
+  { actor, settings, blobs }: Writing,
+): Promise<number> {
+  const place = await openPlace(tx, actor, target);
+  const name = (given.name ?? given.path ?? "").trim();
+  const path = given.path?.trim() ?? slug(name);
+  // Without a wish a project is no more visible than the group around it.
+  const visibility = given.visibility
+    ? VISIBILITIES[given.visibility]
+    : Math.min(settings.default_project_visibility, place.visibility);
+
+  const problems: Problems = {};
+  checkProjectName(problems, name);
+  checkPath(problems, path, "below");
+  checkVisibility(problems, visibility, place, { actor, settings });
+  const columns = checkedColumns(problems, given);
+  if (isAdministrator(actor) && given.repository_storage !== undefined) {
+    columns.repository_storage = checkedStorage(problems, given.repository_storage, settings);
+  }
+  throwProblems(problems);
+  await refuseTakenPath(tx, place.id, path);
+
+  const { id } = await tx
+    .insertInto("projects")
+    .values({
+      default_branch: settings.default_branch_name,
+      ...columns,
+      ...(await avatarColumns(given.avatar, blobs)),
+      preferences: chosenPreferences(given),
+      namespace_id: place.id,
+      creator_id: creatorId,
+      name,
+      path,
+      visibility,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  await keepOwner(tx, id, place);
+  return id;
+}
+
+/** Changes a project; what is not given stays. Returns the names of the columns that were written. */
+export async function updateProject(
+  tx: Tx,
+  project: ProjectSeen,
+  given: Changes,
+  { actor, settings, blobs }: Writing,
+): Promise<string[]> {
+  const row = await lockedProject(tx, project.id);
+  const name = given.name?.trim() ?? row.name;
+  const path = given.path?.trim() ?? row.path;
+  const visibility = given.visibility ? VISIBILITIES[given.visibility] : row.visibility;
+  if ((path !== row.path || visibility !== row.visibility) && !hasRole(actor, project, "owner")) throw forbidden();
+
+  const problems: Problems = {};
+  if (name !== row.name) checkProjectName(problems, name);
+  if (path !== row.path) checkPath(problems, path, "below");
+  if (visibility !== row.visibility) {
+    checkVisibility(problems, visibility, await holdPlace(tx, row.namespace_id), { actor, settings });
+  }
+  const columns = checkedColumns(problems, given);
+  throwProblems(problems);
+  if (path.toLowerCase() !== row.path.toLowerCase()) await refuseTakenPath(tx, row.namespace_id, path);
+
+  const preferences = chosenPreferences(given);
+  const changes: Columns = {
+    ...columns,
+    ...(await avatarColumns(given.avatar, blobs)),
+    ...(Object.keys(preferences).length > 0 && { preferences: { ...(row.preferences as object), ...preferences } }),
+    ...(name !== row.name && { name }),
+    ...(path !== row.path && { path }),
+    ...(visibility !== row.visibility && { visibility }),
+  };
+  if (Object.keys(changes).length > 0) {
+    await tx
+      .updateTable("projects")
+      .set({ ...changes, updated_at: sql<string>`now()` })
+      .where("id", "=", row.id)
+      .execute();
+  }
+  return Object.keys(changes);
+}
+
+/** A project's row, which nobody else changes until the transaction ends. */
+export async function lockedProject(tx: Tx, id: number) {
+  const row = await tx.selectFrom("projects").selectAll().where("id", "=", id).forNoKeyUpdate().executeTakeFirst();
+  if (!row) throw missing("Project");
+  return row;
+}
+
+/** The columns that create and update share, checked. */
+function checkedColumns(problems: Problems, given: Omit<Changes, "id">): Columns {
+  const columns: Columns = {};
+  if (given.description !== undefined) columns.description = given.description ?? "";
+  const topics = given.topics ?? given.tag_list;
+  if (topics !== undefined) columns.topics = distinct(topics);
+  if (given.default_branch !== undefined) {
+    columns.default_branch = given.default_branch;
+    if (!isBranchName(given.default_branch))
+      refuse(problems, "default_branch", "is no name that git takes for a branch");
+  }
+  if (given.avatar) checkAvatar(problems, given.avatar);
+  return columns;
+}
+
+function checkedStorage(
+  problems: Problems,
+  storage: string,
+  { repository_storages_weighted: known }: InstanceSettings,
+) {
+  if (!Object.hasOwn(known as object, storage)) refuse(problems, "repository_storage", "is not included in the list");
+  return storage;
+}
+
+/** Topics as they were given first, each once whatever its case. */
+function distinct(topics: readonly string[]): string[] {
+  const names = topics.map((topic) => topic.trim()).filter((name) => name !== "");
+  const small = names.map((name) => name.toLowerCase());
+  return names.filter((_, at) => small.indexOf(small[at] ?? "") === at);
+}
+
+/** A path out of a name: plain small letters and digits, with dashes between words. */
+const slug = (name: string) =>
+  name
+    .normalize("NFKD")
+    .toLowerCase()
+    .replaceAll(/\p{M}/gu, "")
+    .replaceAll(/[^a-z0-9_]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "");

@@ -1,0 +1,120 @@
+import Type, { type Static, type TBoolean } from "typebox";
+import { Nullable } from "#http/params/vocabulary.ts";
+
+const on = { schema: Type.Boolean(), fallback: true };
+const off = { schema: Type.Boolean(), fallback: false };
+const text = (maxLength: number) => ({ schema: Nullable(Type.String({ maxLength })), fallback: null });
+const number = (fallback: number, minimum: number, maximum: number) => ({
+  schema: Type.Integer({ minimum, maximum }),
+  fallback,
+});
+const oneOf = <const Word extends string>(words: readonly Word[], fallback: Word) => ({
+  schema: Type.Enum(words),
+  fallback,
+});
+/** Who a part of a project is for: nobody, its members, or everyone who sees the project. */
+const openTo = (fallback: "private" | "enabled" = "enabled") => oneOf(["disabled", "private", "enabled"], fallback);
+
+/** What maintainers choose and clients read back, with what it is where nobody chose. */
+const PREFERENCES = {
+  analytics_access_level: openTo(),
+  builds_access_level: openTo(),
+  container_registry_access_level: openTo(),
+  environments_access_level: openTo(),
+  feature_flags_access_level: openTo(),
+  forking_access_level: openTo(),
+  infrastructure_access_level: openTo(),
+  issues_access_level: openTo(),
+  merge_requests_access_level: openTo(),
+  model_experiments_access_level: openTo(),
+  model_registry_access_level: openTo(),
+  monitor_access_level: openTo(),
+  pages_access_level: oneOf(["disabled", "private", "enabled", "public"], "private"),
+  releases_access_level: openTo(),
+  repository_access_level: openTo(),
+  requirements_access_level: openTo(),
+  security_and_compliance_access_level: openTo("private"),
+  snippets_access_level: openTo(),
+  wiki_access_level: openTo(),
+
+  allow_merge_on_skipped_pipeline: off,
+  auto_cancel_pending_pipelines: oneOf(["enabled", "disabled"], "enabled"),
+  auto_devops_enabled: off,
+  autoclose_referenced_issues: on,
+  build_git_strategy: oneOf(["fetch", "clone"], "fetch"),
+  build_timeout: number(3600, 600, 2_592_000),
+  ci_config_path: text(255),
+  ci_default_git_depth: number(20, 0, 1000),
+  ci_forward_deployment_enabled: on,
+  emails_enabled: on,
+  group_runners_enabled: on,
+  issues_template: text(65_536),
+  keep_latest_artifact: on,
+  lfs_enabled: on,
+  merge_commit_template: text(500),
+  merge_method: oneOf(["merge", "rebase_merge", "ff"], "merge"),
+  merge_requests_template: text(65_536),
+  only_allow_merge_if_all_discussions_are_resolved: off,
+  only_allow_merge_if_pipeline_succeeds: off,
+  packages_enabled: on,
+  printing_merge_request_link_enabled: on,
+  public_jobs: on,
+  remove_source_branch_after_merge: on,
+  request_access_enabled: on,
+  resolve_outdated_diff_discussions: off,
+  service_desk_enabled: off,
+  shared_runners_enabled: on,
+  squash_commit_template: text(500),
+  squash_option: oneOf(["never", "always", "default_on", "default_off"], "default_off"),
+  suggestion_commit_message: text(255),
+};
+
+/** The switches of before, each with what it switches now. */
+const SWITCHES = {
+  container_registry_enabled: "container_registry_access_level",
+  issues_enabled: "issues_access_level",
+  jobs_enabled: "builds_access_level",
+  merge_requests_enabled: "merge_requests_access_level",
+  security_and_compliance_enabled: "security_and_compliance_access_level",
+  snippets_enabled: "snippets_access_level",
+  wiki_enabled: "wiki_access_level",
+} as const satisfies Record<string, Name>;
+
+type Name = keyof typeof PREFERENCES;
+type Switch = keyof typeof SWITCHES;
+const NAMES = Object.keys(PREFERENCES) as Name[];
+const SWITCH_NAMES = Object.keys(SWITCHES) as Switch[];
+
+/** The fields of an answer that show them all. */
+export const preferenceFields = {
+  ...Object.fromEntries(NAMES.map((name) => [name, PREFERENCES[name].schema])),
+  ...Object.fromEntries(SWITCH_NAMES.map((name) => [name, Type.Boolean()])),
+} as { [N in Name]: (typeof PREFERENCES)[N]["schema"] } & { [S in Switch]: TBoolean };
+
+const AllFields = Type.Object(preferenceFields);
+const SomeFields = Type.Partial(AllFields);
+
+/** The parameters that set them, each of which may be left out. */
+export const preferenceParams = SomeFields.properties;
+
+export type Preferences = Static<typeof AllFields>;
+export type ChosenPreferences = Static<typeof SomeFields>;
+
+/** Everything chosen and, where nothing was, what then counts. */
+export function presentPreferences(stored: unknown): Preferences {
+  const chosen = stored as Record<string, unknown>;
+  const shown: Record<string, unknown> = {};
+  for (const name of NAMES) shown[name] = chosen[name] ?? PREFERENCES[name].fallback;
+  for (const name of SWITCH_NAMES) shown[name] = shown[SWITCHES[name]] !== "disabled";
+  return shown as Preferences;
+}
+
+/** What is to be stored of what was given; the newer of two names for one thing wins. */
+export function chosenPreferences(given: ChosenPreferences): Record<string, unknown> {
+  const chosen: Record<string, unknown> = {};
+  for (const name of SWITCH_NAMES) {
+    if (given[name] !== undefined) chosen[SWITCHES[name]] = given[name] ? "enabled" : "disabled";
+  }
+  for (const name of NAMES) if (given[name] !== undefined) chosen[name] = given[name];
+  return chosen;
+}

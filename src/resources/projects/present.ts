@@ -1,0 +1,125 @@
+import { LEVELS, visibilityName } from "#access/roles.ts";
+import type { Static } from "typebox";
+import { groupAddress, groupAvatar, presentNamespace } from "#resources/namespaces/entity.ts";
+import type { NamespaceRow } from "#resources/namespaces/queries.ts";
+import { presentSummary } from "#resources/users/present.ts";
+import type { GroupOfProject, Project, ProjectShare, ProjectSummary } from "./entity.ts";
+import { presentPreferences } from "./preferences.ts";
+import type { Levels, NamespaceOfProjects, Owner, ProjectRow, ShareOfProject } from "./queries.ts";
+import type { ShareRow } from "./shares.ts";
+
+/** Clients know how loud a project is by number; 3 leaves it to the user. */
+const NOTIFICATION_LEVEL = 3;
+
+export const presentProjectSummary = (
+  row: ProjectRow,
+  namespace: NamespaceOfProjects,
+  site: string,
+): ProjectSummary => {
+  const fullPath = `${namespace.full_path}/${row.path}`;
+  return {
+    id: row.id,
+    description: row.description === "" ? null : row.description,
+    name: row.name,
+    name_with_namespace: `${namespace.full_name} / ${row.name}`,
+    path: row.path,
+    path_with_namespace: fullPath,
+    created_at: row.created_at,
+    default_branch: row.default_branch,
+    tag_list: row.topics,
+    topics: row.topics,
+    ssh_url_to_repo: `git@${new URL(site).hostname}:${fullPath}.git`,
+    http_url_to_repo: `${site}/${fullPath}.git`,
+    web_url: `${site}/${fullPath}`,
+    readme_url: null,
+    forks_count: row.forks_count,
+    avatar_url:
+      row.avatar_file === null ? null : `${site}/uploads/-/system/project/avatar/${row.id}/${row.avatar_file}`,
+    star_count: row.star_count,
+    last_activity_at: row.last_activity_at,
+    namespace: presentNamespace(site)(namespace),
+  };
+};
+
+/** What is known of a project beside its row. */
+export interface Surroundings {
+  readonly namespace: NamespaceOfProjects;
+  readonly owner: Owner | undefined;
+  readonly shares: readonly ShareOfProject[];
+  readonly levels: Levels | undefined;
+}
+
+export const presentProject = (
+  row: ProjectRow,
+  { namespace, owner, shares, levels }: Surroundings,
+  { site, administrator }: { site: string; administrator: boolean },
+): Project => {
+  const summary = presentProjectSummary(row, namespace, site);
+  const preferences = presentPreferences(row.preferences);
+  const markedOn = row.marked_for_deletion_at?.slice(0, 10) ?? null;
+  return {
+    ...summary,
+    updated_at: row.updated_at,
+    container_registry_image_prefix: `${new URL(site).host}/${summary.path_with_namespace.toLowerCase()}`,
+    _links: linksOf(`${site}/api/v4/projects/${row.id}`, preferences),
+    empty_repo: true,
+    archived: row.archived || namespace.archived,
+    visibility: visibilityName(row.visibility),
+    ...(owner && { owner: presentSummary(site)(owner) }),
+    creator_id: row.creator_id,
+    import_status: "none",
+    open_issues_count: 0,
+    ...preferences,
+    shared_with_groups: shares.map((share) => ({
+      group_id: share.with_group_id,
+      group_name: share.name,
+      group_full_path: share.full_path,
+      group_access_level: share.access_level,
+      expires_at: share.expires_at,
+    })),
+    marked_for_deletion_at: markedOn,
+    marked_for_deletion_on: markedOn,
+    ...(administrator && { repository_storage: row.repository_storage }),
+    permissions: {
+      project_access: accessOf(levels?.own ?? 0),
+      // Minimal access to a group is none to what is in it.
+      group_access: accessOf(levels?.by_group ?? 0),
+    },
+  };
+};
+
+const accessOf = (level: number) =>
+  level < LEVELS.guest ? null : { access_level: level, notification_level: NOTIFICATION_LEVEL };
+
+const linksOf = (
+  self: string,
+  { issues_enabled, merge_requests_enabled }: Pick<Project, "issues_enabled" | "merge_requests_enabled">,
+) => ({
+  self,
+  ...(issues_enabled && { issues: `${self}/issues` }),
+  ...(merge_requests_enabled && { merge_requests: `${self}/merge_requests` }),
+  repo_branches: `${self}/repository/branches`,
+  labels: `${self}/labels`,
+  events: `${self}/events`,
+  members: `${self}/members`,
+  cluster_agents: `${self}/cluster_agents`,
+});
+
+export const presentShare = (row: ShareRow): Static<typeof ProjectShare> => ({
+  id: row.id,
+  project_id: row.project_id,
+  group_id: row.with_group_id,
+  group_access: row.access_level,
+  expires_at: row.expires_at,
+});
+
+export const presentGroupOfProject =
+  (site: string) =>
+  (row: NamespaceRow & { full_name: string }): Static<typeof GroupOfProject> => ({
+    id: row.id,
+    name: row.name,
+    avatar_url: groupAvatar(site, row),
+    web_url: groupAddress(site, row),
+    full_name: row.full_name,
+    full_path: row.full_path,
+  });

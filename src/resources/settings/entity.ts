@@ -1,0 +1,117 @@
+import Type, { type Static } from "typebox";
+import { VISIBILITIES, type Visibility, visibilityName } from "#access/roles.ts";
+import type { InstanceSettings } from "#db/settings.ts";
+import { Nullable } from "#http/params/vocabulary.ts";
+
+export const LEVELS = Object.keys(VISIBILITIES) as Visibility[];
+/** Clients know who may create projects by number: the place in this list. */
+export const CREATORS = ["noone", "maintainer", "developer", "administrator", "owner"] as const;
+
+/** Every setting of the instance as callers see it. */
+export const SETTINGS = {
+  allow_local_requests_from_web_hooks_and_services: Type.Boolean({
+    description: "Whether addresses to connect to may be private, loopback or link-local",
+  }),
+  anonymous_user_listing: Type.Enum(["all", "username", "off"], {
+    description: "Which users callers who are not signed in may list: all, one by its exact username, or none",
+  }),
+  can_create_group: Type.Boolean({ description: "Whether new users may create top-level groups" }),
+  default_branch_name: Type.String({ minLength: 1, maxLength: 255, description: "Default branch of new projects" }),
+  default_group_visibility: Type.Enum(LEVELS, { description: "Visibility of new groups" }),
+  default_project_creation: Type.Integer({
+    minimum: 0,
+    maximum: CREATORS.length - 1,
+    description:
+      "Who may create projects in new groups: 0 nobody, 1 maintainers, 2 developers, 3 administrators, 4 owners",
+  }),
+  default_project_visibility: Type.Enum(LEVELS, { description: "Visibility of new projects" }),
+  default_projects_limit: Type.Integer({
+    minimum: 0,
+    maximum: 2 ** 31 - 1,
+    description: "Most personal projects of a new user",
+  }),
+  default_theme_id: Type.Integer({ minimum: 1, maximum: 11, description: "Colour theme of new users" }),
+  deletion_adjourned_period: Type.Integer({
+    minimum: 0,
+    maximum: 90,
+    description: "Days in which a deleted group or project can be restored",
+  }),
+  email_confirmation: Type.Enum(["off", "hard"], {
+    description: "Whether a new address counts only once it is confirmed",
+  }),
+  generic_alert_fingerprinting: Type.Boolean({
+    description: "Whether generic alerts without a fingerprint are told apart by their payload",
+  }),
+  password_minimum_length: Type.Integer({ minimum: 8, maximum: 128, description: "Least characters of a password" }),
+  push_action_names: Type.Enum(["plain", "detailed"], {
+    description: "What pushes are called in events: `pushed`, or `pushed to`, `pushed new` and `deleted`",
+  }),
+  repository_storages_weighted: Type.Record(Type.String(), Type.Integer({ minimum: 0, maximum: 100 }), {
+    description: "How often each storage is chosen for a new repository, as a share of the sum",
+  }),
+  require_token_expiry: Type.Boolean({
+    description: "Whether a rotated token lives for a week by default, and not as long as a token may",
+  }),
+  restricted_visibility_levels: Type.Array(Type.Enum(LEVELS), {
+    maxItems: LEVELS.length,
+    description: "Visibilities that only administrators may give",
+  }),
+  service_accounts_by_owners: Nullable(
+    Type.Boolean({
+      description: "Whether Owners may manage service accounts of their group; null as the offering has it",
+    }),
+  ),
+  user_defaults_to_private_profile: Type.Boolean({ description: "Whether the profiles of new users are private" }),
+};
+
+export type SettingName = keyof typeof SETTINGS;
+export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
+
+/** Names that clients have for some of the settings: both are shown, and either may be sent. */
+export const ALSO_CALLED = {
+  allow_top_level_group_owners_to_create_service_accounts: "service_accounts_by_owners",
+  email_confirmation_setting: "email_confirmation",
+  minimum_password_length: "password_minimum_length",
+  require_personal_access_token_expiry: "require_token_expiry",
+} as const satisfies Record<string, SettingName>;
+
+const named = {
+  ...SETTINGS,
+  allow_top_level_group_owners_to_create_service_accounts: SETTINGS.service_accounts_by_owners,
+  email_confirmation_setting: SETTINGS.email_confirmation,
+  minimum_password_length: SETTINGS.password_minimum_length,
+  require_personal_access_token_expiry: SETTINGS.require_token_expiry,
+};
+
+export const ApplicationSettings = Type.Object(
+  { ...named, updated_at: Type.String({ format: "date-time" }) },
+  { additionalProperties: false, title: "ApplicationSettings" },
+);
+export const SettingsChanges = Type.Partial(Type.Object(named));
+
+export const presentSettings = (row: InstanceSettings): Static<typeof ApplicationSettings> => ({
+  allow_local_requests_from_web_hooks_and_services: row.allow_local_requests_from_web_hooks_and_services,
+  anonymous_user_listing: row.anonymous_user_listing,
+  can_create_group: row.can_create_group,
+  default_branch_name: row.default_branch_name,
+  default_group_visibility: visibilityName(row.default_group_visibility),
+  default_project_creation: CREATORS.indexOf(row.default_project_creation),
+  default_project_visibility: visibilityName(row.default_project_visibility),
+  default_projects_limit: row.default_projects_limit,
+  default_theme_id: row.default_theme_id,
+  deletion_adjourned_period: row.deletion_adjourned_period,
+  email_confirmation: row.email_confirmation,
+  generic_alert_fingerprinting: row.generic_alert_fingerprinting,
+  password_minimum_length: row.password_minimum_length,
+  push_action_names: row.push_action_names,
+  repository_storages_weighted: row.repository_storages_weighted as Record<string, number>,
+  require_token_expiry: row.require_token_expiry,
+  restricted_visibility_levels: row.restricted_visibility_levels.map(visibilityName),
+  service_accounts_by_owners: row.service_accounts_by_owners,
+  user_defaults_to_private_profile: row.user_defaults_to_private_profile,
+  allow_top_level_group_owners_to_create_service_accounts: row.service_accounts_by_owners,
+  email_confirmation_setting: row.email_confirmation,
+  minimum_password_length: row.password_minimum_length,
+  require_personal_access_token_expiry: row.require_token_expiry,
+  updated_at: row.updated_at,
+});

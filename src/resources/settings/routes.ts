@@ -1,0 +1,34 @@
+import Type from "typebox";
+import { administrator } from "#access/access.ts";
+import { endpoint } from "#http/endpoint.ts";
+import { changeSettings } from "./actions.ts";
+import { ApplicationSettings, presentSettings, SettingsChanges } from "./entity.ts";
+
+export const settings = {
+  get: endpoint({
+    method: "GET",
+    path: "/application/settings",
+    summary: "Get the settings of the instance",
+    access: administrator(),
+    params: Type.Object({}),
+    returns: ApplicationSettings,
+    // Not from memory: who has just changed a setting must see it.
+    handle: async ({ databases }) =>
+      presentSettings(await databases.write.selectFrom("settings").selectAll().executeTakeFirstOrThrow()),
+  }),
+
+  update: endpoint({
+    method: "PUT",
+    path: "/application/settings",
+    summary: "Change settings of the instance",
+    access: administrator(),
+    params: SettingsChanges,
+    returns: ApplicationSettings,
+    audit: "application_settings_updated",
+    async handle({ tx, params, audit }) {
+      const { settings, changed } = await changeSettings(tx, params);
+      audit({ type: "ApplicationSettings", id: 1, name: "application settings", details: { changed } });
+      return settings;
+    },
+  }),
+};

@@ -1,0 +1,61 @@
+"""What the scripts for python-gitlab share."""
+import contextlib
+import os
+import struct
+import sys
+import warnings
+import zlib
+
+import gitlab
+
+URL = os.environ["FAIRLEAD_URL"]
+TOKEN = os.environ["FAIRLEAD_TOKEN"]
+PER_PAGE = 5
+
+# The client only warns when web_url or a Link is on another host than the one it called; here that is a failure.
+warnings.simplefilter("error", UserWarning)
+failures = 0
+
+@contextlib.contextmanager
+def check(name):
+    global failures
+    try:
+        yield
+        print(f"ok {name}", flush=True)
+    except Exception as problem:
+        failures += 1
+        reason = " ".join(f"{type(problem).__name__}: {problem}".split())
+        print(f"not ok {name}: {reason}", flush=True)
+
+def end():
+    sys.exit(1 if failures else 0)
+
+def same(actual, expected):
+    if actual != expected:
+        raise AssertionError(f"got {actual!r}, expected {expected!r}")
+
+def refused(error, status, call, text=""):
+    try:
+        call()
+    except error as problem:
+        same(problem.response_code, status)
+        if text not in str(problem.error_message):
+            raise AssertionError(f"got {problem.error_message!r}, expected it to say {text!r}")
+    else:
+        raise AssertionError(f"was not refused with {status}")
+
+def png(red, green, blue):
+    """A whole PNG of 8 by 8 pixels in one colour."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    row = b"\x00" + bytes([red, green, blue]) * 8
+    header = struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)
+    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(row * 8)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + body
+
+def client(token=TOKEN, **options):
+    return gitlab.Gitlab(URL, private_token=token, timeout=30, **options)
+
+def person(username):
+    options = {"force_random_password": True, "skip_confirmation": True}
+    return {"username": username, "name": f"Name of {username}", "email": f"{username}@example.com", **options}

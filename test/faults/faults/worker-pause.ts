@@ -1,0 +1,53 @@
+import type { Cluster } from "#test/faults/cluster.ts";
+import type { Fault } from "#test/faults/fault.ts";
+import { check, jobsHappenOnce, noJobIsLost } from "#test/faults/invariants.ts";
+import { carelessJob, type Job, slowJob } from "#test/faults/jobs.ts";
+import { type Journal, newJournal } from "#test/faults/journal.ts";
+import { endOf, holderOf, overtaken } from "#test/faults/ledger.ts";
+import { addHeldJob } from "#test/faults/queueing.ts";
+
+const ABREAST = 8;
+/** Long enough to be caught in it, short enough to be over when the process goes on. */
+const HOLD = 2_000;
+
+/** A worker stands still past its heartbeat and goes on after another has done its job: too late to write anything. */
+export const workerPause: Fault = {
+  name: "worker-pause",
+  waits: true,
+  async run(cluster, times) {
+    const journal = newJournal();
+    for (let done = 0; done < times; done += ABREAST) {
+      await overtake(cluster, journal, slowJob, Math.min(ABREAST, times - done));
+    }
+    const problems = [...(await check(cluster, journal)), ...(await noJobIsLost(cluster, journal))];
+    return { count: times, seen: `${times} late attempts, each after another had done the job`, problems };
+  },
+
+  controls: [
+    {
+      name: "a job that writes whether it still holds its job or not",
+      sees: /has its effect 2 times/,
+      async run(cluster) {
+        const journal = newJournal();
+        await overtake(cluster, journal, carelessJob, 1);
+        return jobsHappenOnce(cluster, journal);
+      },
+    },
+  ],
+};
+
+/** Stops so many workers in mid-job, lets a spare one do the jobs, and lets the others go on to their end. */
+async function overtake(cluster: Cluster, journal: Journal, job: Job, size: number) {
+  const workers = Array.from({ length: size + 1 }, () => cluster.startWorker([job.queue]));
+  await Promise.all(
+    Array.from({ length: size }, async (_, index) => {
+      const place = index % 2 === 0 ? "before" : "inside";
+      const held = await holderOf(cluster, await addHeldJob(cluster, journal, job, place, HOLD));
+      held.process.pause();
+      await overtaken(cluster, held);
+      held.process.resume();
+      await endOf(cluster, held);
+    }),
+  );
+  await Promise.all(workers.map((worker) => worker.stop()));
+}

@@ -1,0 +1,78 @@
+import fc, { type Arbitrary } from "fast-check";
+import Type, { type TSchema } from "typebox";
+import type { Endpoint } from "#http/endpoint.ts";
+import type { Belonging, Place, Places } from "./tree.ts";
+import type { World } from "./world.ts";
+
+/** Values that name what there is, for the parameters whose name and endpoint say what they name. */
+export type Known = (name: string, schema: TSchema) => Arbitrary<unknown> | undefined;
+
+const id = (places: readonly Place[]) =>
+  fc.oneof(
+    { arbitrary: fc.constantFrom(...places.map((place) => place.id)), weight: 9 },
+    { arbitrary: fc.nat(1000), weight: 1 },
+  );
+
+/** An id or a full path, in any case, now and then one of before or one that leads nowhere. */
+const address = (places: readonly Place[], old: readonly string[]): Arbitrary<unknown> =>
+  fc.oneof(
+    { arbitrary: id(places), weight: 6 },
+    { arbitrary: fc.constantFrom(...places.map(({ path }) => path)), weight: 5 },
+    { arbitrary: fc.constantFrom(...places.map(({ path }) => path.toUpperCase())), weight: 1 },
+    { arbitrary: fc.constantFrom(...old), weight: 1 },
+    { arbitrary: fc.constantFrom(...old, ...places.map(({ path }) => path)).map((path) => `${path}/deep`), weight: 1 },
+  );
+
+/** What the `:id` of a path names. */
+const kindOf = (path: string) => /^\/(?:uploads\/-\/system\/)?(group|project|namespace)/.exec(path)?.[1];
+
+export function knownTo({ path }: Endpoint, { tree, people }: World): Known {
+  const { groups, projects, namespaces } = tree;
+  const kind = kindOf(path);
+  const inNamespaces = address(namespaces, groups.old);
+  const user = fc.integer({ min: 1, max: people.length + 5 });
+  const values: Readonly<Record<string, Arbitrary<unknown>>> = {
+    ...(kind === "group" && { id: address(groups.all, groups.old) }),
+    ...(kind === "project" && { id: address(projects.all, projects.old) }),
+    ...(kind === "namespace" && { id: inNamespaces }),
+    ...(path.includes("/members") && { username: fc.constantFrom(...people) }),
+    project_id: address(projects.all, projects.old),
+    namespace_id: inNamespaces,
+    namespace: inNamespaces,
+    group_id: id(groups.all),
+    parent_id: id(groups.all),
+    skip_groups: id(groups.all),
+    entity_id: fc.integer({ min: 1, max: 80 }),
+    full_path: fc.constantFrom(...groups.all, ...projects.all).map((place) => place.path),
+  };
+  return (name, schema) => {
+    if (name !== "user_id") return values[name];
+    return Type.IsString(schema) ? fc.oneof(user, fc.constantFrom(...people)) : user;
+  };
+}
+
+/** Values that go together, as a group and one of its members do; random ones would seldom meet. */
+export function relatedTo({ method, path }: Endpoint, { tree }: World): Arbitrary<Record<string, unknown>> | undefined {
+  const kind = kindOf(path);
+  const places = kind === "group" ? tree.groups : kind === "project" ? tree.projects : undefined;
+  const found = places && relations(method, path, places);
+  return found && found.length > 0 ? fc.constantFrom(...found) : undefined;
+}
+
+function relations(method: string, path: string, places: Places): readonly Record<string, unknown>[] {
+  const [, child = ""] = /\/:id\/(.*)$/.exec(path) ?? [];
+  if (/^members\/(?:all\/)?:user_id$/.test(child)) return pairs(places.members, "user_id");
+  if (child === "share/:group_id") return pairs(places.shares, "group_id");
+  if (child === "audit_events/:audit_event_id") return pairs(places.events, "audit_event_id");
+  if (child === ":file") return places.pictured.map((place) => ({ id: place.id, file: "avatar.png" }));
+  if (child === "restore") return places.marked.map((place) => ({ id: place.id }));
+  if (method === "DELETE" && path.endsWith("/:id"))
+    return places.marked.map((place) => ({ id: place.id, permanently_remove: true, full_path: place.path }));
+  return [];
+}
+
+const pairs = (belongings: readonly Belonging[], name: string) =>
+  belongings.flatMap(({ place, id: own }) => [
+    { id: place.id, [name]: own },
+    { id: place.path, [name]: own },
+  ]);

@@ -1,0 +1,146 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Actor } from "#access/actor.ts";
+import { visibleGroup, visibleProject } from "#access/containers.ts";
+import {
+  belongsTo,
+  groupParts,
+  groupVisibleTo,
+  partsOf,
+  visibleGroupParts,
+  visibleParts,
+  visibleTo,
+} from "#access/visible.ts";
+import type { Databases } from "#db/database.ts";
+import type { Place as MemberPlace } from "#resources/members/access.ts";
+import { listMembers } from "#resources/members/list.ts";
+import { everySource, members } from "#resources/members/queries.ts";
+import { modelOf, type Who } from "./model.ts";
+import { groupId, type Place, projectId, userId, type World } from "./world.ts";
+
+const administrator = actorOf(0, true, false);
+
+function actorOf(id: number, admin: boolean, external: boolean): Actor {
+  const user = {
+    id,
+    username: `u${id}`,
+    name: "u",
+    state: "active",
+    user_type: "human",
+    admin,
+    external,
+    confirmed: true,
+    password_expired: false,
+  } as const;
+  return { kind: "user by token", user, token: { id: 0, scopes: [] } };
+}
+
+/** Holds every way of asking who may see what against the model: how many pairs there are, and what disagrees. */
+export async function compare(databases: Databases, world: World): Promise<{ pairs: number; wrong: string[] }> {
+  const model = modelOf(world);
+  const everyone: Who[] = [null, ...world.users.keys()];
+  const wrong = await Promise.all([
+    ...everyone.map((who) => comparePoints(databases, world, who)),
+    ...everyone.map((who) => compareLists(databases, world, who)),
+    ...model.everything.map((place) => compareMembers(databases, world, place)),
+  ]);
+  return { pairs: everyone.length * model.everything.length, wrong: wrong.flat() };
+}
+
+const actorIn = ({ users }: World, who: Who): Actor | null =>
+  who === null ? null : actorOf(userId(who), users[who]?.admin === true, users[who]?.external === true);
+
+async function comparePoints(databases: Databases, world: World, who: Who): Promise<string[]> {
+  const { everything, level, sees } = modelOf(world);
+  const actor = actorIn(world, who);
+  const differences = everything.map(async (place) => {
+    const found =
+      "group" in place
+        ? await visibleGroup(databases, actor, groupId(place.group))
+        : await visibleProject(databases, actor, projectId(place.project));
+    const expected = sees(who, place) ? `level ${level(who, place)}` : "nothing";
+    const told = found ? `level ${found.level}` : "nothing";
+    return expected === told ? [] : [`${nameOf(who)} sees ${told} of ${JSON.stringify(place)}, not ${expected}`];
+  });
+  return (await Promise.all(differences)).flat();
+}
+
+async function compareLists(databases: Databases, world: World, who: Who): Promise<string[]> {
+  const { everything, level, sees } = modelOf(world);
+  const actor = actorIn(world, who);
+  const { least } = world;
+  const seen = everything.filter((place) => sees(who, place));
+  const owned = everything.filter((place) => level(who, place) >= least);
+  const projects = (places: readonly Place[]) =>
+    places.flatMap((place) => ("project" in place ? projectId(place.project) : []));
+  const groups = (places: readonly Place[]) =>
+    places.flatMap((place) => ("group" in place ? groupId(place.group) : []));
+  const isGroup = sql<boolean>`n.kind = 'group'`;
+  const asked: [what: string, rows: RawBuilder<unknown>, expected: number[]][] = [
+    ["visibleTo", sql`select p.id from projects p where ${visibleTo(actor)}`, projects(seen)],
+    ["visibleParts", joined("p", visibleParts(actor)), projects(seen)],
+    ["groupVisibleTo", sql`select n.id from namespaces n where ${isGroup} and ${groupVisibleTo(actor)}`, groups(seen)],
+    ["visibleGroupParts", joined("n", visibleGroupParts(actor)), groups(seen)],
+  ];
+  if (who !== null) {
+    const id = userId(who);
+    asked.push(
+      ["partsOf", joined("p", partsOf(id, { least })), projects(owned)],
+      ["belongsTo", sql`select p.id from projects p where ${belongsTo(id, least)}`, projects(owned)],
+      ["groupParts", joined("n", groupParts(id, least)), groups(owned)],
+    );
+  }
+  const differences = asked.map(async ([what, rows, expected]) => {
+    const { rows: found } = await sql<{ id: number }>`${rows}`.execute(databases.read);
+    const told = inOrder(found.map(({ id }) => id));
+    return told === inOrder(expected) ? [] : [`${what} of ${nameOf(who)} gives ${told}, not ${inOrder(expected)}`];
+  });
+  return (await Promise.all(differences)).flat();
+}
+
+async function compareMembers(databases: Databases, world: World, place: Place): Promise<string[]> {
+  const { level } = modelOf(world);
+  const { read } = databases;
+  const at = await memberPlace(databases, place);
+  const sources = await everySource(read, at);
+  const rows = await members(read, at, sources).execute();
+  const { parts = [] } = await listMembers(read, at, sources, {});
+  const listed: { id: number }[][] = await Promise.all(
+    parts.map((part) => (typeof part === "function" ? part((query) => query) : part).execute()),
+  );
+  const expected = [...world.users.keys()].flatMap((user) => {
+    const worth = level(user, place);
+    return worth === 0 ? [] : [[userId(user), worth] as const];
+  });
+  const told = pairs(rows.map(({ id, access_level }) => [id, access_level] as const));
+  const ids = inOrder(listed.flat().map(({ id }) => id));
+  const wanted = inOrder(expected.map(([id]) => id));
+  return [
+    ...(told === pairs(expected) ? [] : [`members of ${JSON.stringify(place)} are ${told}, not ${pairs(expected)}`]),
+    ...(ids === wanted ? [] : [`listed members of ${JSON.stringify(place)} are ${ids}, not ${wanted}`]),
+  ];
+}
+
+async function memberPlace(databases: Databases, place: Place): Promise<MemberPlace> {
+  if ("group" in place) {
+    const group = await visibleGroup(databases, administrator, groupId(place.group));
+    if (group) return { kind: "group", ...group };
+  } else {
+    const project = await visibleProject(databases, administrator, projectId(place.project));
+    if (project) return { kind: "project", ...project };
+  }
+  throw new Error(`An administrator does not see ${JSON.stringify(place)}`);
+}
+
+const joined = (alias: "p" | "n", parts: readonly RawBuilder<unknown>[]) =>
+  sql.join(
+    parts.map((part) => sql`select ${sql.ref(`${alias}.id`)} from ${part} ${sql.ref(alias)}`),
+    sql` union all `,
+  );
+
+const nameOf = (who: Who) => (who === null ? "nobody" : `user ${who}`);
+const inOrder = (ids: readonly number[]) => `[${ids.toSorted((a, b) => a - b).join(", ")}]`;
+const pairs = (levels: readonly (readonly [id: number, level: number])[]) =>
+  levels
+    .toSorted(([a], [b]) => a - b)
+    .map(([id, level]) => `${id} at ${level}`)
+    .join(", ");

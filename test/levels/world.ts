@@ -1,0 +1,158 @@
+import fc from "fast-check";
+import { sql } from "kysely";
+import type { Databases } from "#db/database.ts";
+
+/** Everything is named by its place in its list. */
+export type Place = { readonly group: number } | { readonly project: number };
+
+interface Ending {
+  readonly level: number;
+  /** Days from today, none for never. */
+  readonly ends: number | null;
+}
+
+/** Groups, projects and who belongs to them, as small as can be. */
+export interface World {
+  readonly users: readonly { readonly external: boolean; readonly admin: boolean }[];
+  readonly groups: readonly { readonly parent: number | null; readonly visibility: number }[];
+  /** A project is in a group, or in a user's own namespace. */
+  readonly projects: readonly ({ readonly visibility: number } & (
+    | { readonly group: number }
+    | { readonly user: number }
+  ))[];
+  readonly memberships: readonly (Ending & { readonly user: number; readonly of: Place })[];
+  readonly shares: readonly (Ending & { readonly of: Place; readonly with: number })[];
+  /** The level that lists of what someone belongs to are asked for. */
+  readonly least: number;
+}
+
+export const USERS = 8;
+const DEEPEST = 6;
+
+const visibility = fc.constantFrom(0, 0, 10, 20);
+const level = fc.constantFrom(10, 15, 20, 30, 40, 50);
+const ends = fc.constantFrom(null, null, -400, -1, 0, 1, 30);
+const some = fc.nat(1000);
+const list = <T>(of: fc.Arbitrary<T>, minLength: number, maxLength: number) =>
+  fc.array(of, { minLength, maxLength, size: "max" });
+
+/** A random world; what is named by chance is brought into range, so that any part of it can be left out. */
+export const anyWorld: fc.Arbitrary<World> = fc
+  .record({
+    users: list(fc.record({ external: fc.boolean(), admin: fc.constantFrom(false, false, false, true) }), 1, USERS),
+    groups: list(fc.record({ back: fc.nat(4), visibility }), 1, 14),
+    projects: list(fc.record({ at: some, visibility }), 1, 14),
+    memberships: list(fc.record({ user: some, of: some, minimal: fc.nat(5), level, ends }), 0, 40),
+    shares: list(fc.record({ of: some, with: some, level, ends }), 0, 20),
+    least: level,
+  })
+  .map((raw): World => {
+    const places = raw.groups.length + raw.projects.length;
+    const placeAt = (at: number): Place =>
+      at % places < raw.groups.length ? { group: at % places } : { project: (at % places) - raw.groups.length };
+    return {
+      ...raw,
+      groups: withParents(raw.groups),
+      projects: raw.projects.map(({ at, visibility }) =>
+        at % 5 === 0 ? { visibility, user: at % raw.users.length } : { visibility, group: at % raw.groups.length },
+      ),
+      memberships: unique(
+        raw.memberships.map(({ user, of, minimal, level, ends }) => {
+          const place = placeAt(of);
+          const isMinimal = minimal === 0 && "group" in place;
+          return { user: user % raw.users.length, of: place, level: isMinimal ? 5 : level, ends };
+        }),
+        ({ user, of }) => JSON.stringify([user, of]),
+      ),
+      shares: unique(
+        raw.shares.map(({ of, with: other, level, ends }) => ({
+          of: placeAt(of),
+          with: other % raw.groups.length,
+          level,
+          ends,
+        })),
+        (share) => JSON.stringify([share.of, share.with]),
+      ).filter((share) => !("group" in share.of && share.of.group === share.with)),
+    };
+  });
+
+/** A group is in one of the few before it, or in none. */
+function withParents(groups: readonly { back: number; visibility: number }[]): World["groups"] {
+  const depths: number[] = [];
+  return groups.map(({ back, visibility }, at) => {
+    const parent = back === 0 || at < back || depths[at - back] === DEEPEST ? null : at - back;
+    depths.push(parent === null ? 1 : (depths[parent] ?? 0) + 1);
+    return { parent, visibility };
+  });
+}
+
+const unique = <T>(items: readonly T[], keyOf: (item: T) => string): T[] => [
+  ...new Map(items.map((item) => [keyOf(item), item])).values(),
+];
+
+/** The ids of a world's things. */
+export const userId = (at: number) => at + 1;
+export const groupId = (at: number) => at + 1001;
+export const projectId = (at: number) => at + 1;
+
+/** Makes the users of all worlds; what distinguishes them is told by the one who acts. */
+export async function makeUsers({ write }: Databases) {
+  await sql`
+    with spaces as (
+      insert into namespaces (id, path, name) select n, 'u' || n, 'u' from generate_series(1, ${USERS}::int) n returning id
+    )
+    insert into users (id, username, name, email, namespace_id)
+    select id, 'u' || id, 'u', 'u' || id || '@example.com', id from spaces`.execute(write);
+}
+
+/** Puts a world in the place of the one before. */
+export const build = (databases: Databases, world: World): Promise<void> =>
+  databases.transaction(async (tx) => {
+    await sql`delete from members`.execute(tx);
+    await sql`delete from shares`.execute(tx);
+    await sql`delete from projects`.execute(tx);
+    await sql`delete from namespaces where kind = 'group'`.execute(tx);
+    const groups = world.groups.map(({ parent, visibility }, at) => ({
+      id: groupId(at),
+      parent_id: parent === null ? null : groupId(parent),
+      visibility,
+    }));
+    await sql`
+      insert into namespaces (id, kind, parent_id, visibility, path, name)
+      select id, 'group', parent_id, visibility, 'g' || id, 'g'
+      from jsonb_to_recordset(${JSON.stringify(groups)}::jsonb) as g (id bigint, parent_id bigint, visibility smallint)
+      order by id`.execute(tx);
+    const projects = world.projects.map((project, at) => ({
+      id: projectId(at),
+      namespace_id: "group" in project ? groupId(project.group) : userId(project.user),
+      visibility: project.visibility,
+    }));
+    await sql`
+      insert into projects (id, namespace_id, visibility, path, name)
+      select id, namespace_id, visibility, 'p' || id, 'p'
+      from jsonb_to_recordset(${JSON.stringify(projects)}::jsonb)
+        as p (id bigint, namespace_id bigint, visibility smallint)`.execute(tx);
+    const members = world.memberships.map(({ user, of, ...ending }) => ({
+      user_id: userId(user),
+      ...idOf(of),
+      ...ending,
+    }));
+    await sql`
+      insert into members (user_id, group_id, project_id, access_level, expires_at)
+      select user_id, group_id, project_id, level, (now() at time zone 'UTC')::date + ends
+      from jsonb_to_recordset(${JSON.stringify(members)}::jsonb)
+        as m (user_id bigint, group_id bigint, project_id bigint, level smallint, ends integer)`.execute(tx);
+    const shares = world.shares.map(({ of, with: other, ...ending }) => ({
+      with_group_id: groupId(other),
+      ...idOf(of),
+      ...ending,
+    }));
+    await sql`
+      insert into shares (with_group_id, group_id, project_id, access_level, expires_at)
+      select with_group_id, group_id, project_id, level, (now() at time zone 'UTC')::date + ends
+      from jsonb_to_recordset(${JSON.stringify(shares)}::jsonb)
+        as s (with_group_id bigint, group_id bigint, project_id bigint, level smallint, ends integer)`.execute(tx);
+  });
+
+const idOf = (place: Place) =>
+  "group" in place ? { group_id: groupId(place.group) } : { project_id: projectId(place.project) };
