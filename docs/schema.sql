@@ -149,8 +149,8 @@ create table audit_events (
   details jsonb not null default '{}'::jsonb,
   ip_address inet,
   request_id text not null,
-  entity_id bigint,
   entity_type text not null default 'Instance'::text,
+  entity_id bigint,
   constraint audit_events_pkey PRIMARY KEY (created_at, id),
   constraint audit_events_entity_type_known CHECK ((entity_type = ANY (ARRAY['User'::text, 'Group'::text, 'Project'::text, 'Instance'::text])))
 ) partition by RANGE (created_at);

@@ -249,8 +249,14 @@ create table stars (
 );
 create index stars_of_user on stars (user_id, project_id);
 
--- Whose matter an event is: the group, project or user that it shows up under.
+-- Whose matter an event is: that of the user, group or project that it shows up under, or the instance's.
 alter table audit_events
-  add column entity_type text,
+  add column entity_type text not null default 'Instance' constraint audit_events_entity_type_known
+    check (entity_type in ('User', 'Group', 'Project', 'Instance')),
   add column entity_id bigint;
+
+-- The log is asked for one event, for what concerns one thing or one kind of thing, and for what somebody did.
+drop index audit_events_of_target;
+create index audit_events_by_id on audit_events (id);
 create index audit_events_of_entity on audit_events (entity_type, entity_id, created_at, id);
+create index audit_events_of_kind on audit_events (entity_type, created_at, id);

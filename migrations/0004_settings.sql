@@ -28,15 +28,3 @@ alter table settings
   add column generic_alert_fingerprinting boolean not null default true,
   -- Whether addresses that the instance connects to may be private, loopback or link-local.
   add column allow_local_requests_from_web_hooks_and_services boolean not null default false;
-
--- Every event is somebody's matter, the instance's if nobody else's.
-alter table audit_events
-  drop column entity_type,
-  add column entity_type text not null default 'Instance' constraint audit_events_entity_type_known
-    check (entity_type in ('User', 'Group', 'Project', 'Instance'));
-
--- The log is asked for one event, for what concerns one thing or one kind of thing, and for what somebody did.
-drop index audit_events_of_target;
-create index audit_events_by_id on audit_events (id);
-create index audit_events_of_entity on audit_events (entity_type, entity_id, created_at, id);
-create index audit_events_of_kind on audit_events (entity_type, created_at, id);

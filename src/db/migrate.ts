@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client, DatabaseError } from "pg";
+import { withIncluded } from "./engine-schema.ts";
 import type { Log } from "./log.ts";
 import { keepPartitions } from "./partitions.ts";
 import { connectionConfig } from "./sessions.ts";
@@ -149,7 +150,7 @@ async function apply(client: Client, migration: Migration, log: Log | undefined)
     for (let tries = 1; ; tries++) {
       try {
         await client.query("begin");
-        await client.query(migration.text);
+        await client.query(await withIncluded(migration.text));
         await record();
         await client.query("commit");
         return;

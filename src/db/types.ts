@@ -17,8 +17,8 @@ interface AuditEventsTable {
   details: ColumnType<unknown, JsonObject | undefined, JsonObject>;
   ip_address: string | null;
   request_id: string;
-  entity_id: number | null;
   entity_type: Generated<"User" | "Group" | "Project" | "Instance">;
+  entity_id: number | null;
 }
 
 interface EmailsTable {

@@ -46,8 +46,12 @@ describe("a child of another parent", () => {
             cells.some((cell) => cell.owner === owner),
             owner,
           );
-        // What the cells themselves need is made the first time.
-        await askAll(app.app, world, cells);
+        // What the cells themselves need is made beforehand.
+        await askAll(
+          app.app,
+          world,
+          cells.map((cell) => ({ ...cell, owner: "missing" }) as const),
+        );
         const before = await snapshot();
         const answers = await askAll(app.app, world, cells);
         assert.deepEqual(await snapshot(), before);

@@ -22,7 +22,7 @@ export async function holderOf({ engine, processes }: Cluster, key: string): Pro
       "select attempt, pid from fault_attempts where key = $1 and stage in ('before', 'inside', 'after')",
       [key],
     );
-    const process = [...processes].find(({ pid }) => pid === row?.pid);
+    const process = [...processes].findLast(({ pid }) => pid === row?.pid);
     return row && process && { key, attempt: row.attempt, process };
   });
   return value;

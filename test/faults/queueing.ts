@@ -4,7 +4,10 @@ import { type Added, type Journal, nextName } from "./journal.ts";
 
 const MOST_TRIES = 5;
 
-/** Adds a job in a transaction of its own; whether that worked is known only where nothing broke meanwhile. */
+/**
+ * Adds a job in a transaction of its own, whose first attempt stands still for a while where it is told to. Whether it
+ * was added is known only where nothing broke meanwhile.
+ */
 export async function addJob(
   { services }: Cluster,
   journal: Journal,
@@ -22,8 +25,8 @@ export async function addJob(
   return added;
 }
 
-/** Adds a job whose attempt stands still for a while, however busy the machine is; gives its key. */
-export async function addHeldJob(...job: Parameters<typeof addJob>): Promise<string> {
+/** Adds a job however busy the machine is, and gives its key. */
+export async function addSurely(...job: Parameters<typeof addJob>): Promise<string> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const { key, outcome } = await addJob(...job);
     if (outcome === "done") return key;

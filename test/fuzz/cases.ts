@@ -6,7 +6,7 @@ import { paramsOf } from "#http/serve.ts";
 import { type Change, changesFor } from "./changes.ts";
 import type { Field } from "./encode.ts";
 import { foundBefore } from "./found.ts";
-import { knownTo, relatedTo } from "./known.ts";
+import { addressesFor, knownTo, relatedTo } from "./known.ts";
 import { Upload } from "./marks.ts";
 import { type Asked, type Encoding, finish, newDraft, setField, withoutFiles } from "./request.ts";
 import { cursorValue, DATABASE_BREAKERS, validValue } from "./values.ts";
@@ -132,6 +132,21 @@ function kitchen({ name, endpoint }: Operation, world: World) {
     return { kind, operation: name, caller: caller.name, asked: finish(draft) };
   }
 
+  /** What is needed, and some more. */
+  function baseOf(more: readonly string[]) {
+    const wanted = properties.filter(([key]) => needed.has(key) || more.includes(key));
+    return fc.record(Object.fromEntries(wanted.map(([key, schema]) => [key, validValue(key, schema, known)])));
+  }
+
+  function seeded(base: Arbitrary<Record<string, unknown>>, seed: number, encoding: Encoding, change: Change): Case {
+    const [sample = {}] = fc.sample(base, { seed, numRuns: 1 });
+    return build("seed", {
+      values: { ...sample, ...unlike(sample, seed) },
+      ...{ caller: world.administrator, shown: "header", position: undefined, encoding },
+      changes: [change],
+    });
+  }
+
   const change = changesFor(params);
   const usual = [world.administrator, world.administrator, world.administrator, world.user, world.user];
   const mixed = [...usual, ...usual, ...world.callers];
@@ -151,26 +166,20 @@ function kitchen({ name, endpoint }: Operation, world: World) {
     *seeds(read: Set<string>): Generator<() => Case> {
       const encodings = bodiless ? WITHOUT_BODY : WITH_BODY;
       let turn = 0;
+      for (const address of addressesFor(endpoint, world)) {
+        const seed = ++turn;
+        yield () => seeded(baseOf([]), seed, "none", (draft) => setField(draft, "id", address));
+      }
       for (const [at, [key, schema]] of properties.entries()) {
         const parameter = `${key} ${JSON.stringify(schema)}`;
         const once = isHeavy || inPath.includes(key) || isClosed(schema) || read.has(parameter);
         read.add(parameter);
-        const group = allOrNoneOf.find((keys) => keys.includes(key)) ?? [];
-        const wanted = properties.filter(([other]) => needed.has(other) || group.includes(other));
-        const base = fc.record(
-          Object.fromEntries(wanted.map(([other, its]) => [other, validValue(other, its, known)])),
-        );
+        const base = baseOf(allOrNoneOf.find((keys) => keys.includes(key)) ?? []);
         for (const [number, breaker] of Object.values(DATABASE_BREAKERS).entries()) {
           for (const encoding of once ? encodings.slice((at + number) % encodings.length).slice(0, 1) : encodings) {
             const seed = ++turn;
-            yield () => {
-              const [sample = {}] = fc.sample(base, { seed, numRuns: 1 });
-              return build("seed", {
-                values: { ...sample, ...unlike(sample, seed) },
-                ...{ caller: world.administrator, shown: "header", position: undefined, encoding },
-                changes: [(draft) => setField(draft, key, inside(schema, breaker(schema)))],
-              });
-            };
+            yield () =>
+              seeded(base, seed, encoding, (draft) => setField(draft, key, inside(schema, breaker(schema))));
           }
         }
       }
@@ -238,12 +247,15 @@ function showToken(
   if (shown === "body" && inBody) draft.fields.push(["private_token", token]);
 }
 
-/** Every seed, and an endless stock of random cases, of all operations. */
+/** Every seed, and an endless stock of random cases, of all operations whose name fits. */
 export function casesOf(
   resources: Resources,
   world: World,
+  operations: RegExp,
 ): { seeds: readonly (() => Case)[]; random: Arbitrary<Case> } {
-  const kitchens = operationsOf(resources).map((operation) => kitchen(operation, world));
+  const kitchens = operationsOf(resources)
+    .filter(({ name }) => operations.test(name))
+    .map((operation) => kitchen(operation, world));
   const read = new Set<string>();
   return {
     seeds: [...foundBefore(world).map((item) => () => item), ...kitchens.flatMap(({ seeds }) => [...seeds(read)])],

@@ -13,6 +13,10 @@ const TOLD_BY: Readonly<Record<keyof typeof PLANTS, RegExp>> = {
   "late-date": /users\.list: status 500: timestamp out of range/,
   "huge-number": /personalAccessTokens\.list: status 500: value overflows numeric format/,
   "long-key": /personalAccessTokens\.createOwn: status 500: index row size N exceeds/,
+  "big-ids": /groupMembers\.add: status 500: value .* is out of range for type bigint/,
+  "long-address": /groups\.get: status 500: planted/,
+  "wrong-place": /groups\.transfer: status 500: new row for relation "namespaces" violates check constraint/,
+  "silent-write": /projects\.share: status 304 for a write/,
   throw: /users\.list: status 500: planted/,
   "leak-password": /users\.create: a password is in the answer/,
   "leak-token": /versions\.version: a token of a caller is in the answer/,
@@ -27,6 +31,10 @@ const TOLD_BY: Readonly<Record<keyof typeof PLANTS, RegExp>> = {
   slow: /users\.list: slower than 1 s/,
   hang: /a process hangs/,
 };
+
+/** The operations that have defects planted in them; the others would only take time. */
+const PLANTED =
+  "^(users|personalAccessTokens|versions|health|groupMembers.add|groups.get|groups.transfer|projects.share)";
 
 async function fuzz(...options: string[]) {
   const child = spawn(
@@ -57,19 +65,19 @@ describe("The fuzzer", { concurrency: true }, () => {
   // They are planted together, each where it hides no other, because starting takes longer than finding.
   test("finds every planted defect", async (t) => {
     const names = Object.keys(PLANTS).filter((name) => name !== "hang");
-    const report = await fuzz("--cases", "3500", "--seed", "1", "--plant", names.join(","));
+    const report = await fuzz("--cases", "3500", "--seed", "1", "--operations", PLANTED, "--plant", names.join(","));
     assert.ok(isRed(report), report.text);
     for (const name of names) await t.test(name, () => assert.match(report.causes, TOLD_BY[name] ?? /$^/));
   });
 
   test("finds an endless loop", async () => {
-    const report = await fuzz("--cases", "1500", "--seed", "1", "--plant", "hang");
+    const report = await fuzz("--operations", "users.list", "--seed", "1", "--plant", "hang");
     assert.ok(isRed(report), report.text);
     assert.match(report.causes, TOLD_BY["hang"] ?? /$^/);
   });
 
   test("finds nothing in what is served", async () => {
-    const { code, last, text } = await fuzz("--cases", "1500", "--seed", "1");
+    const { code, last, text } = await fuzz("--cases", "2500", "--seed", "1", "--operations", PLANTED);
     assert.match(last, /^fuzz: \d{4} passed, 0 failed$/, text);
     assert.equal(code, 0);
   });

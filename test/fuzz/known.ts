@@ -1,11 +1,14 @@
 import fc, { type Arbitrary } from "fast-check";
 import Type, { type TSchema } from "typebox";
 import type { Endpoint } from "#http/endpoint.ts";
-import type { Belonging, Place, Places } from "./tree.ts";
+import type { Belonging, Place, Places, Tree } from "./tree.ts";
 import type { World } from "./world.ts";
 
 /** Values that name what there is, for the parameters whose name and endpoint say what they name. */
 export type Known = (name: string, schema: TSchema) => Arbitrary<unknown> | undefined;
+
+/** More parts than any address has. */
+const NOWHERE = Array.from({ length: 22 }, () => "deep").join("/");
 
 const id = (places: readonly Place[]) =>
   fc.oneof(
@@ -20,7 +23,7 @@ const address = (places: readonly Place[], old: readonly string[]): Arbitrary<un
     { arbitrary: fc.constantFrom(...places.map(({ path }) => path)), weight: 5 },
     { arbitrary: fc.constantFrom(...places.map(({ path }) => path.toUpperCase())), weight: 1 },
     { arbitrary: fc.constantFrom(...old), weight: 1 },
-    { arbitrary: fc.constantFrom(...old, ...places.map(({ path }) => path)).map((path) => `${path}/deep`), weight: 1 },
+    { arbitrary: fc.constantFrom(NOWHERE, ...places.map(({ path }) => `${path}/deep`)), weight: 1 },
   );
 
 /** What the `:id` of a path names. */
@@ -28,13 +31,11 @@ const kindOf = (path: string) => /^\/(?:uploads\/-\/system\/)?(group|project|nam
 
 export function knownTo({ path }: Endpoint, { tree, people }: World): Known {
   const { groups, projects, namespaces } = tree;
-  const kind = kindOf(path);
   const inNamespaces = address(namespaces, groups.old);
+  const named = placesOf(path, tree);
   const user = fc.integer({ min: 1, max: people.length + 5 });
   const values: Readonly<Record<string, Arbitrary<unknown>>> = {
-    ...(kind === "group" && { id: address(groups.all, groups.old) }),
-    ...(kind === "project" && { id: address(projects.all, projects.old) }),
-    ...(kind === "namespace" && { id: inNamespaces }),
+    ...(named && { id: address(named.all, named.old) }),
     ...(path.includes("/members") && { username: fc.constantFrom(...people) }),
     project_id: address(projects.all, projects.old),
     namespace_id: inNamespaces,
@@ -51,6 +52,20 @@ export function knownTo({ path }: Endpoint, { tree, people }: World): Known {
   };
 }
 
+/** One address of each kind for what the `:id` of an endpoint names, if it has addresses. */
+export function addressesFor({ path }: Endpoint, { tree }: World): readonly unknown[] {
+  const places = placesOf(path, tree);
+  const [first] = places?.all ?? [];
+  if (!places || !first || !path.includes(":id")) return [];
+  return [first.id, first.path, first.path.toUpperCase(), ...places.old.slice(0, 1), `${first.path}/deep`, NOWHERE];
+}
+
+function placesOf(path: string, { groups, projects, namespaces }: Tree): Pick<Places, "all" | "old"> | undefined {
+  const kind = kindOf(path);
+  if (kind === "group") return groups;
+  return kind === "project" ? projects : kind === "namespace" ? { all: namespaces, old: groups.old } : undefined;
+}
+
 /** Values that go together, as a group and one of its members do; random ones would seldom meet. */
 export function relatedTo({ method, path }: Endpoint, { tree }: World): Arbitrary<Record<string, unknown>> | undefined {
   const kind = kindOf(path);
@@ -65,11 +80,20 @@ function relations(method: string, path: string, places: Places): readonly Recor
   if (child === "share/:group_id") return pairs(places.shares, "group_id");
   if (child === "audit_events/:audit_event_id") return pairs(places.events, "audit_event_id");
   if (child === ":file") return places.pictured.map((place) => ({ id: place.id, file: "avatar.png" }));
+  if (child === "transfer" && method === "POST") return moves(places.all);
   if (child === "restore") return places.marked.map((place) => ({ id: place.id }));
   if (method === "DELETE" && path.endsWith("/:id"))
     return places.marked.map((place) => ({ id: place.id, permanently_remove: true, full_path: place.path }));
   return [];
 }
+
+/** Groups that are inside others, each with a group at the top to move it into. */
+const moves = (groups: readonly Place[]) =>
+  groups
+    .filter(({ path }) => path.includes("/"))
+    .flatMap(({ id: inner }) =>
+      groups.filter(({ path }) => /^(?:open|strict|closed|deep)$/.test(path)).map((top) => ({ id: inner, group_id: top.id })),
+    );
 
 const pairs = (belongings: readonly Belonging[], name: string) =>
   belongings.flatMap(({ place, id: own }) => [

@@ -5,7 +5,7 @@ import type { Db, Tx } from "#db/database.ts";
 import type { Resources } from "#http/app.ts";
 import { type Endpoint, plain } from "#http/endpoint.ts";
 import { PARAMETER_LIMITS } from "#http/params/json.ts";
-import { badRequest } from "#lib/refusal.ts";
+import { badRequest, unchanged } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 
 /** What the planted handlers use of their context. */
@@ -42,7 +42,8 @@ const anyText = Type.Optional(Type.String());
 /** Takes the processor for so long, however many others want it. */
 function spin(milliseconds: number) {
   const start = process.threadCpuUsage();
-  while (process.threadCpuUsage(start).user < milliseconds * 1000);
+  // Asking for the time is dear, so it is not done at every turn.
+  for (let turn = 1; turn % 100_000 > 0 || process.threadCpuUsage(start).user < milliseconds * 1000; turn++);
 }
 
 /** Holds the process up without making it warm. */
@@ -92,6 +93,26 @@ export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources
       throw badRequest();
     }),
   })),
+  "big-ids": graft("groupMembers.add", (old) => ({
+    ...unchecked(old, { user_id: anyText }),
+    ...handled(async ({ tx, params }) => {
+      if (/^\d+$/.test(params["user_id"] ?? "")) await sql`select array[${params["user_id"]}]::bigint[]`.execute(tx);
+      throw badRequest();
+    }),
+  })),
+  "long-address": graft("groups.get", ({ access }) => ({
+    access: {
+      ...access,
+      check(caller) {
+        if ((caller.path["id"] ?? "").split("/").length > 21) throw new RangeError("planted");
+        return access.check(caller);
+      },
+    },
+  })),
+  "wrong-place": before("groups.transfer", ({ tx }) => sql`update namespaces set traversal_ids = '{1}'`.execute(tx)),
+  "silent-write": before("projects.share", () => {
+    throw unchanged();
+  }),
   throw: before("users.list", ({ params }) => {
     if (/[^ -~]/.test(params["search"] ?? "")) throw new TypeError("planted");
   }),
@@ -112,7 +133,7 @@ export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources
   pollute: before("versions.version", () =>
     Object.assign(Object.getPrototypeOf({}) as object, { polluted: "planted" }),
   ),
-  block: before("users.list", ({ params }) => params["provider"] === LATE && spin(400)),
+  block: before("users.list", ({ params }) => params["provider"] === LATE && spin(350)),
   slow: before("users.list", ({ params }) => params["username"] === LATE && pause(1300)),
   hang: before("users.list", ({ params }) => params["search"] === LATE && stop(60_000)),
 };

@@ -11,12 +11,13 @@ import { planted } from "./plants.ts";
 import type { SocketShare } from "./socket.ts";
 import { type Failure, type Outcome, sum } from "./tally.ts";
 
-/** `npm run test:fuzz -- [--cases N] [--seed S] [--only I,J] [--plant NAME,…] [--workers W]` */
+/** `npm run test:fuzz -- [--cases N] [--seed S] [--only I,J] [--operations NAMES] [--plant NAME,…] [--workers W]` */
 const { values: options } = parseArgs({
   options: {
     cases: { type: "string", default: "20000" },
     seed: { type: "string", default: String(Date.now() % 1_000_000_000) },
     only: { type: "string" },
+    operations: { type: "string", default: "" },
     plant: { type: "string" },
     workers: { type: "string", default: "2" },
   },
@@ -24,6 +25,8 @@ const { values: options } = parseArgs({
 const cases = Number(options.cases);
 const seed = Number(options.seed);
 const only = options.only?.split(",").map(Number);
+/** A regular expression that the names of operations fit. */
+const { operations } = options;
 const plants = options.plant?.split(",") ?? [];
 planted(resources, plants);
 const partial = only !== undefined || plants.length > 0;
@@ -31,7 +34,7 @@ const workers = partial ? 1 : Number(options.workers);
 /** From here on a run is long enough to reach everything, and to wait for the slow clients. */
 const LONG = 10_000;
 /** A process says once a second that it is there; one that has not for so long never will, once it has begun. */
-const PATIENCE = 15_000;
+const PATIENCE = 20_000;
 const PATIENCE_AT_START = 120_000;
 
 const directory = mkdtempSync(join(tmpdir(), "fairlead-fuzz-"));
@@ -49,7 +52,7 @@ report(sum(await Promise.all([...inside, ...sockets])), (performance.now() - sta
 
 function runWorker(worker: number): Promise<Outcome> {
   const slots = join(directory, `slots-${worker}`);
-  const share: Share = { cases, seed, worker, workers, only, plants, slots };
+  const share: Share = { cases, seed, worker, workers, only, operations, plants, slots };
   return runProcess("inside.ts", share, () => {
     const bytes = existsSync(slots) ? readFileSync(slots) : Buffer.alloc(0);
     return [...new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)];
@@ -57,7 +60,7 @@ function runWorker(worker: number): Promise<Outcome> {
 }
 
 function runSockets(): Promise<Outcome> {
-  const share: SocketShare = { cases: Math.ceil(cases / 50), seed, slow: cases >= LONG };
+  const share: SocketShare = { cases: Math.ceil(cases / 50), seed, operations, slow: cases >= LONG };
   return runProcess("socket.ts", share, () => []);
 }
 
@@ -97,7 +100,7 @@ function runProcess(file: string, argument: object, whereabouts: () => number[])
   return promise;
 }
 
-function report({ passed, failed, busy, kinds, statuses, operations, failures }: Outcome, seconds: number) {
+function report({ passed, failed, busy, kinds, statuses, operations: counted, failures }: Outcome, seconds: number) {
   const counts = (of: Readonly<Record<string, number>>) =>
     Object.entries(of)
       .map(([name, count]) => `${name} ${count}`)
@@ -105,16 +108,18 @@ function report({ passed, failed, busy, kinds, statuses, operations, failures }:
   const total = passed + failed;
   console.log(`cases: ${counts(kinds)}`);
   console.log(`statuses: ${counts(statuses)}`);
-  for (const [name, [reached, succeeded]] of Object.entries(operations).toSorted(([a], [b]) => a.localeCompare(b))) {
+  for (const [name, [reached, succeeded]] of Object.entries(counted).toSorted(([a], [b]) => a.localeCompare(b))) {
     console.log(`  ${name}: ${reached} reached, ${succeeded} succeeded`);
   }
   console.log(`speed: ${total} cases in ${seconds.toFixed(1)} s, ${Math.round(total / busy)} a second of one core`);
-  const unreached = partial || cases < LONG ? [] : operationsOf(resources).filter(({ name }) => !operations[name]?.[1]);
+  const wanted = partial || cases < LONG ? [] : operationsOf(resources);
+  const unreached = wanted.filter(({ name }) => new RegExp(operations).test(name) && !counted[name]?.[1]);
   for (const { name } of unreached)
     console.log(`FAILED ${name} never succeeded, so nothing behind its checks was tried`);
   for (const { cause, count, index, about, request, answer } of failures) {
     console.log(`FAILED ${cause}\n  ${count} times, first: ${about}`);
-    if (index >= 0) console.log(`  replay: npm run test:fuzz -- --seed ${seed} --only ${index}`);
+    const narrowed = operations === "" ? "" : ` --operations '${operations}'`;
+    if (index >= 0) console.log(`  replay: npm run test:fuzz -- --seed ${seed}${narrowed} --only ${index}`);
     if (request !== "") console.log(`  request: ${request}\n  answer: ${answer}`);
   }
   console.log(`causes: ${failures.length + unreached.length}`);

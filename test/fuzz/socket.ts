@@ -23,6 +23,7 @@ export interface SocketShare {
   /** Generated requests over a connection of their own, half of them with bytes changed. */
   readonly cases: number;
   readonly seed: number;
+  readonly operations: string;
   /** Whether to wait for the slow clients to be given up. */
   readonly slow: boolean;
 }
@@ -197,7 +198,7 @@ async function runSocket(share: SocketShare, tally: Tally) {
   const server = await startServer({ FAIRLEAD_DATABASE_URL: databaseUrl, FAIRLEAD_LOG_LEVEL: "warn" });
   const port = Number(new URL(server.url).port);
   const judge = makeJudge(resources, world.secrets);
-  const { random } = casesOf(resources, world);
+  const { random } = casesOf(resources, world, new RegExp(share.operations));
   const caseAt = (index: number) => fc.sample(random, { seed: seedOf(share.seed, -index), numRuns: 1 })[0] as Case;
 
   const unlimited = await limitProblem(databaseUrl);

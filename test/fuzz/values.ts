@@ -216,6 +216,12 @@ export const hostileSegment: Arbitrary<string> = fc.oneof(
       "",
     ],
     ...[
+      "open%2F..%2Fsecret",
+      "open%2F%2Fclub",
+      "open%2Fclub%2F",
+      "%2Fopen",
+      "open%00%2Fclub",
+      "deep%2F".repeat(30),
       "9".repeat(400),
       "a".repeat(4000),
       "a".repeat(8200),

@@ -92,17 +92,23 @@ async function fillIn({ services: { db } }: TestApp) {
     select id, username || '@second.example', case when id % 2 = 0 then now() end from users`.execute(db.write);
   await sql`insert into identities (user_id, provider, extern_uid, saml_provider_id)
     select id, 'ldapmain', 'uid-' || id, case when id % 3 = 0 then id end from users`.execute(db.write);
+  await sql`insert into jobs.instance (id, name, host, pid, version, node_version, heartbeat_seconds, supervise, schedule,
+      migrate, persist_queue_stats, persist_warnings, workers)
+    values (gen_random_uuid(), 'worker', 'localhost', 1, '', '', 1000000, false, false, false, false, false,
+      '[{"queue": "default", "localConcurrency": 1, "batchSize": 2, "active": 1}]')`.execute(db.write);
   await sql`insert into user_custom_attributes (user_id, key, value) select id, 'team', 'team ' || id % 3 from users`.execute(
     db.write,
   );
 }
 
 async function reviveCallers({ services: { db } }: TestApp, kept: readonly TestUser[]) {
-  for (const { id, username } of kept) {
-    await sql`update users set username = ${username} where id = ${id} and username <> ${username}`.execute(db.write);
-  }
   await sql`update personal_access_tokens set revoked_at = null where id = any(${kept.map(({ tokenId }) => tokenId)}::bigint[])
     and revoked_at is not null`.execute(db.write);
-  await sql`update users set admin = username in ('root', 'boss'), password_expired = false where id = any(${kept.map(({ id }) => id)}::bigint[])
-    and (password_expired or admin <> (username in ('root', 'boss')))`.execute(db.write);
+  await sql`
+    update users u set username = given.username, admin = given.username in ('root', 'boss'), password_expired = false
+    from unnest(${kept.map(({ id }) => id)}::bigint[], ${kept.map(({ username }) => username)}::text[]) given (id, username)
+    where u.id = given.id
+      and (u.username <> given.username or u.admin <> (given.username in ('root', 'boss')) or u.password_expired)`.execute(
+    db.write,
+  );
 }

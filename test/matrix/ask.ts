@@ -5,7 +5,7 @@ import { pathNames } from "#http/endpoint.ts";
 import type { Cell, Verb } from "./cells.ts";
 import type { MadePlace, PlaceWish } from "./land.ts";
 import type { Line } from "./line.ts";
-import { isListed, type Owner, seesAll } from "./model.ts";
+import { isListed, type Owner, seesAll, shownOf } from "./model.ts";
 import { type Account, type Made, NOBODY, type Wish, type World } from "./world.ts";
 
 /** Cells asked at once: many where all are asked, few where the first problem ends it. */
@@ -271,8 +271,14 @@ function problemOf(cell: Cell, { place }: Belongings, response: LightMyRequestRe
     const shown = itemsOf(payload).some(({ id }) => id === place.id);
     if (shown !== isListed(line.place, cell)) return `expected the list to ${shown ? "hide" : "show"} it`;
   }
+  const count = line.place && isPlain(cell) ? shownOf(line.place, cell) : undefined;
+  if (count !== undefined && itemsOf(payload).length !== count)
+    return `expected the list to show ${count}, got ${itemsOf(payload).length}`;
   return undefined;
 }
+
+/** Whether the list is asked for with nothing that makes it shorter. */
+const isPlain = ({ line }: Cell) => line.send === undefined;
 
 function itemsOf(payload: string): { readonly id?: number }[] {
   const body = JSON.parse(payload) as object | object[];

@@ -149,6 +149,7 @@ function meetings(line: Line, caller: Caller, index: number, size: Size): readon
 function ownersOf({ object, place }: Line, { role }: Caller): readonly Owner[] {
   if (place?.foundBy) return ["own"];
   if (place?.child === "project") return ["own", "missing", "nowhere"];
+  if (place?.child === "oneself") return ["own", "nowhere"];
   if (place) return place.child ? ["own", "foreign", "above", "missing", "nowhere"] : ["own", "nowhere"];
   return object === undefined ? ["own"] : role === "anonymous" ? ["foreign", "missing"] : ["own", "foreign", "missing"];
 }

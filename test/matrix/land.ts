@@ -41,6 +41,8 @@ export interface Land {
   readonly event: number;
   /** A new project of somebody's, to be moved. */
   makeProject(): Promise<number>;
+  /** Tells PostgreSQL how much there is by now: it would go on as if the tables were still empty. */
+  settle(): Promise<unknown>;
   /** Changes when anything is written to one of the places. */
   digestOf(places: readonly MadePlace[]): Promise<string>;
 }
@@ -118,13 +120,13 @@ export async function makeLand(
     await insert(
       db,
       "namespaces",
-      groups.map(({ id, wish: { visibility } }) => group(id, { visibility })),
+      groups.map(({ id }) => group(id, { visibility: "private" })),
     );
     const projects = sites.filter(({ wish }) => wish.holds === "projects").flatMap(three);
     await insert(
       db,
       "projects",
-      projects.map(({ id, wish: { visibility } }) => project(id, { visibility })),
+      projects.map(({ id }) => project(id, { visibility: "private" })),
     );
     await insert(db, "stars", sites.flatMap(starsOf));
     const events = await insertEvents(sites);
@@ -138,6 +140,7 @@ export async function makeLand(
   function childrenOf({ wish, roof }: Site, ownEvent: number): Children {
     const known = {
       member: { own: child.id, foreign: elsewhere.id, above: above.id },
+      oneself: { own: wish.acting ?? 0, foreign: 0, above: 0 },
       share: { own: invited, foreign: invitedElsewhere, above: invitedAbove },
       "audit event": { own: ownEvent, foreign: eventElsewhere[wish.kind], above: roof.event },
       // It is made for each request.
@@ -207,6 +210,7 @@ export async function makeLand(
     group: outside,
     event: eventElsewhere.group,
     makeProject: () => insertForId(db, "projects", project(other, { visibility: "private" })),
+    settle: () => sql`analyze namespaces, projects, members, shares, routes`.execute(db),
     digestOf: (places) => digestOf(db, places),
   };
 }

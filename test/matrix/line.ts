@@ -16,10 +16,10 @@ export interface Place {
   /** The parameter that names it where that is not `:id` in the path. */
   readonly by?: string;
   /** What the second name in the path stands for. */
-  readonly child?: "member" | "share" | "audit event" | "project";
+  readonly child?: "member" | "oneself" | "share" | "audit event" | "project";
   /** Whether what stands so at a group above is found here too. */
   readonly inherits?: true;
-  /** What the request lists: there are three of them in the place. */
+  /** What the request lists: there are three of them in the place, and groups and projects among them are private. */
   readonly holds?: "members" | "subgroups" | "projects" | "audit events" | "stars" | "a star of the caller";
   /**
    * The request is a list by whose `search` those who see the place find it, or its members and administrators, or of

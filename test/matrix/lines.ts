@@ -131,6 +131,8 @@ export const furtherLines: Readonly<Record<string, readonly Line[]>> = {
   "POST /groups": [inGroup("maintainer", 201, WRITE, { by: "parent_id", send: NEW, answers: CLOSED })],
   "POST /projects": [inGroup("developer", 201, WRITE, { by: "namespace_id", send: "name=*", answers: CLOSED })],
   "PUT /projects/:id": [inProject("maintainer", 200, WRITE, { forThis: "owner", send: "visibility={visibility}" })],
+  "DELETE /groups/:id/members/:user_id": [inGroup("viewer", 204, WRITE, { signedIn: true, child: "oneself" })],
+  "DELETE /projects/:id/members/:user_id": [inProject("viewer", 204, WRITE, { signedIn: true, child: "oneself" })],
   "POST /projects/:id/members": [inProject("maintainer", 201, WRITE, { forThis: "owner", send: OWNER })],
   "PUT /projects/:id/members/:user_id": [
     inProject("maintainer", 200, WRITE, { forThis: "owner", child: "member", send: "access_level=50" }),

@@ -59,6 +59,7 @@ function statusInPlace(line: Line, place: Place, asked: Asked): number {
   if (lacks(place.least)) return 403;
   if (badParameter) return 400;
   if (owner !== "own" && !(owner === "above" && place.inherits)) return 404;
+  if (place.child === "oneself" && !isMember(place, caller)) return 404;
   if (place.forThis && lacks(place.forThis)) return 403;
   if (line.external !== undefined && isExternal(caller)) return line.external;
   return place.answers?.[state] ?? Number(line[role]);
@@ -82,6 +83,19 @@ export function isListed(place: Place, asked: Asked): boolean {
   if (place.foundBy === "viewers" || (place.foundBy === "its own" && role === "anonymous")) return isSeen(place, asked);
   return levelIn(place, asked.caller) > 0 || (place.foundBy === "members" && role === "administrator");
 }
+
+/** How many of the three that a place holds a list must show, where that depends on the caller. */
+export function shownOf(place: Place, { caller }: Asked): number | undefined {
+  if (place.holds !== "subgroups" && place.holds !== "projects") return undefined;
+  if (actingRole(caller) === "administrator" || levelIn(place, caller) >= LEVELS.guest) return 3;
+  return place.holds === "projects" && hasSomethingInside(caller) ? 1 : 0;
+}
+
+/** Whether somebody is a member of the place itself, and not by something above it or a share. */
+const isMember = ({ kind }: Place, { grants = [] }: Caller) =>
+  grants.some(
+    (grant) => grant.at === "it" && !grant.share && !isOver(grant) && (kind === "group" || grant.level !== "minimal"),
+  );
 
 /** The highest level that anything gives; minimal access is to one group and to nothing in it. */
 function levelIn({ kind }: Place, { grants = [] }: Caller): number {

@@ -10,11 +10,18 @@ import type { Line, Place } from "./line.ts";
 
 type Rule = Access<object>;
 
+/** Another rule, or other rows to decide by, whether a rule or a handler decides. */
+export interface Weaker {
+  readonly access?: Partial<Rule>;
+  /** The same function for all that may be tried at once. */
+  readonly db?: (db: Databases) => Databases;
+}
+
 /** One way to weaken an access rule by a step; some cell of every endpoint that it is done to must notice. */
 export interface Mutation {
   readonly name: string;
-  /** The weaker parts of the rule, or nothing where the lines make no difference of it. */
-  weaken(endpoint: Endpoint, lines: readonly Line[], somebody: Actor): Partial<Rule> | undefined;
+  /** What is weaker, or nothing where the lines make no difference of it. */
+  weaken(endpoint: Endpoint, lines: readonly Line[], somebody: Actor): Weaker | undefined;
   /** The cells that are likely to notice, which are asked first. */
   likely(cell: Cell): boolean;
 }
@@ -32,7 +39,7 @@ const widened: readonly Mutation[] = SCOPES.map((scope) => ({
   name: `scope ${scope} opens it`,
   weaken({ access, method }) {
     const known = access.scopes.includes(scope) || scope === "api" || (scope === "read_api" && method === "GET");
-    return known ? undefined : { scopes: [...access.scopes, scope] };
+    return known ? undefined : { access: { scopes: [...access.scopes, scope] } };
   },
   likely: isAs("administrator", scope),
 }));
@@ -41,32 +48,33 @@ const general: readonly Mutation[] = [
   {
     name: "anyone may",
     weaken: ({ access }, _, somebody) =>
-      access.signedIn ? { signedIn: false, ...asSomebody(access, somebody) } : undefined,
+      access.signedIn ? { access: { signedIn: false, ...asSomebody(access, somebody) } } : undefined,
     likely: ({ caller }) => caller.role === "anonymous",
   },
   {
     name: "every address is trusted",
     weaken: ({ access }, lines) =>
       lines.some(({ loopback }) => loopback !== undefined)
-        ? { check: (caller) => access.check({ ...caller, address: "127.0.0.1" }) }
+        ? { access: { check: (caller) => access.check({ ...caller, address: "127.0.0.1" }) } }
         : undefined,
     likely: ({ caller }) => caller.role === "anonymous",
   },
   {
     name: "every user counts as an administrator",
-    weaken: ({ access }, lines) =>
-      lines.some(
+    weaken({ access }, lines) {
+      const differs = lines.some(
         (line) => line.adminsSee !== undefined || line.place || String(line.user) !== String(line.administrator),
-      )
-        ? {
-            check: async (caller) => promoted(await access.check({ ...caller, actor: promotedActor(caller.actor) })),
-          }
-        : undefined,
+      );
+      const check = async (caller: Caller) =>
+        promoted(await access.check({ ...caller, actor: promotedActor(caller.actor) }));
+      return differs ? { access: { check } } : undefined;
+    },
     likely: isAs("user", "api"),
   },
   {
     name: "a revoked token ends nothing",
-    weaken: ({ access }) => (access.onRevokedToken ? { onRevokedToken: () => Promise.resolve() } : undefined),
+    weaken: ({ access }) =>
+      access.onRevokedToken ? { access: { onRevokedToken: () => Promise.resolve() } } : undefined,
     likely: ({ caller }) => caller.token === "rotated",
   },
 ];
@@ -96,9 +104,11 @@ const FORGIVEN: readonly Forgiveness[] = [
 const forgiving: readonly Mutation[] = FORGIVEN.map(([name, change, concerns]) => ({
   name,
   weaken: ({ access }) => ({
-    findCaller: async (db, digest) => {
-      const row = await (access.findCaller ?? callerByDigest)(db, digest);
-      return row && { ...row, ...change(row) };
+    access: {
+      findCaller: async (db, digest) => {
+        const row = await (access.findCaller ?? callerByDigest)(db, digest);
+        return row && { ...row, ...change(row) };
+      },
     },
   }),
   likely: ({ caller, scopes }) => concerns(caller) && scopes?.[0] === "api",
@@ -121,29 +131,37 @@ const inPlaces: readonly Mutation[] = [
   reworded("a share gives all that it may", isRole, /least\((s\.access_level), m\.access_level\)/g, "$1"),
   {
     name: "external users count as others",
-    weaken: ({ access }, lines) =>
-      placesOf(lines).some(({ foundBy }) => foundBy === undefined || foundBy === "viewers")
-        ? { check: (caller) => access.check({ ...caller, actor: insider(caller.actor) }) }
-        : undefined,
+    weaken({ access }, lines) {
+      const differs = placesOf(lines).some(({ foundBy }) => foundBy === undefined || foundBy === "viewers");
+      const check = (caller: Caller) => access.check({ ...caller, actor: insider(caller.actor) });
+      return differs ? { access: { check } } : undefined;
+    },
     likely: ({ caller, visibility }) => caller.name === "external user" && visibility === "internal",
+  },
+  {
+    name: "a list shows everything",
+    weaken({ access }, lines) {
+      const lists = placesOf(lines).some(
+        ({ holds, foundBy }) => foundBy || holds === "subgroups" || holds === "projects",
+      );
+      const check = async (caller: Caller) => promoted(await access.check(caller));
+      return lists ? { access: { check } } : undefined;
+    },
+    likely: ({ caller, visibility, line: { place } }) =>
+      caller.name === "user" && visibility === (place?.foundBy ? "private" : "public"),
   },
   {
     name: "those not signed in count as others",
     weaken: ({ access }, lines, somebody) =>
-      !access.signedIn && placesOf(lines).length > 0 ? asSomebody(access, somebody) : undefined,
+      !access.signedIn && placesOf(lines).length > 0 ? { access: asSomebody(access, somebody) } : undefined,
     likely: ({ caller, visibility }) => caller.role === "anonymous" && visibility === "internal",
   },
   {
     name: "an address of before is told to everybody",
-    weaken: ({ access }, lines) =>
-      ruledPlace(lines) && {
-        check: (caller) =>
-          access.check(
-            /^\d+$/.test(caller.path["id"] ?? "")
-              ? caller
-              : { ...caller, db: changing(caller.db, () => ({ visibility: PUBLIC })) },
-          ),
-      },
+    weaken({ access }, lines) {
+      const check = (caller: Caller) => access.check(isId(caller.path["id"]) ? caller : publicly(caller));
+      return placeOf(lines)?.by === undefined && placeOf(lines) ? { access: { check } } : undefined;
+    },
     likely: ({ caller, form, visibility }) => form === "old path" && caller.name === "user" && visibility === "private",
   },
 ];
@@ -152,9 +170,9 @@ export const mutations: readonly Mutation[] = [...widened, ...general, ...forgiv
 
 const placesOf = (lines: readonly Line[]): Place[] => lines.flatMap(({ place }) => place ?? []);
 
-/** The place that the access rule itself looks up, from the path. */
-const ruledPlace = (lines: readonly Line[]): Place | undefined =>
-  placesOf(lines).find(({ by, foundBy, least }) => by === undefined && !foundBy && least !== "administrator");
+/** The place that is looked up to decide, if there is one. */
+const placeOf = (lines: readonly Line[]): Place | undefined =>
+  placesOf(lines).find(({ foundBy, least }) => !foundBy && least !== "administrator");
 
 const LEAST_FIRST = Object.values(LEVELS);
 function levelOf(least: Place["least"]): number {
@@ -171,37 +189,44 @@ function isRole({ least }: Place): boolean {
   return least !== "viewer";
 }
 
-/** A mutation of the rows by which a rule decides. */
+const isId = (text = "") => /^\d+$/.test(text);
+const publicly = (caller: Caller): Caller => ({ ...caller, db: changing(caller.db, () => ({ visibility: PUBLIC })) });
+
+/** A mutation of the rows by which is decided. */
 function seen(
   name: string,
   concerns: (place: Place) => boolean,
   change: (row: Seen, place: Place) => Partial<Seen>,
 ): Mutation {
+  const known = new Map<string, NonNullable<Weaker["db"]>>();
+  const weakerDb = (place: Place) => (db: Databases) => changing(db, (row) => change(row, place));
   return {
     name,
-    weaken({ access }, lines) {
-      const place = ruledPlace(lines);
+    weaken(_, lines) {
+      const place = placeOf(lines);
       if (!place || !concerns(place)) return undefined;
-      return { check: (caller) => access.check({ ...caller, db: changing(caller.db, (row) => change(row, place)) }) };
+      const db = known.get(place.least) ?? weakerDb(place);
+      known.set(place.least, db);
+      return { db };
     },
     likely: ({ caller, scopes, visibility }) =>
       (caller.grants !== undefined || caller.name.includes("user")) && scopes?.[0] === "api" && visibility !== "public",
   };
 }
 
-/** A mutation of the statement by which a rule finds them. */
+/** A mutation of the statement by which they are found. */
 function reworded(name: string, concerns: (place: Place) => boolean, pattern: RegExp, by: string): Mutation {
   const known = new Map<unknown, unknown>();
   function reword<L extends { readonly text: string }>(lookup: L): L {
     if (!known.has(lookup)) known.set(lookup, { ...lookup, text: lookup.text.replaceAll(pattern, by) });
     return known.get(lookup) as L;
   }
+  const weaker: Weaker = { db: (db) => loading(db, reword) };
   return {
     name,
-    weaken({ access }, lines) {
-      const place = ruledPlace(lines);
-      if (!place || !concerns(place)) return undefined;
-      return { check: (caller) => access.check({ ...caller, db: loading(caller.db, reword) }) };
+    weaken(_, lines) {
+      const place = placeOf(lines);
+      return place && concerns(place) ? weaker : undefined;
     },
     likely: ({ caller, scopes, visibility }) =>
       /expired|share|minimal/.test(caller.name) && scopes?.[0] === "api" && visibility === "private",

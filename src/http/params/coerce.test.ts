@@ -162,6 +162,15 @@ describe("a number in the path", () => {
   });
 });
 
+it("a text in the path has no NUL, as one in a query or body has none", () => {
+  const read = compileParams(Type.Object({ name: Type.String() }), ["name"]);
+  assert.equal(
+    problemOf(() => read({ name: "a\0b" })),
+    "name is invalid",
+  );
+  assert.deepEqual(read({ name: "ab" }), { name: "ab" });
+});
+
 describe("a schema that cannot be kept", () => {
   const impossible: TSchema[] = [
     Type.String({ pattern: "a" }),

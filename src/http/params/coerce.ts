@@ -4,7 +4,7 @@ import { arrayReader, recordReader } from "./lists.ts";
 import { emptySet, isHash, type RawSet } from "./raw.ts";
 import { compileRules } from "./rules.ts";
 import { enumReader, integerReader, INVALID, type Keywords, note, numberReader } from "./scalars.ts";
-import { pathNumberReader, readBoolean, type Reader, readFile, stringReader } from "./scalars.ts";
+import { pathNumberReader, pathTextReader, readBoolean, type Reader, readFile, stringReader } from "./scalars.ts";
 
 /**
  * Makes typed parameters of a raw set. The schema is walked once, at start-up; a request then costs one call a
@@ -59,7 +59,7 @@ function compileProperty(key: string, schema: TSchema, inPath: boolean): Propert
   const read = readerOf(inner);
   return {
     key,
-    read: inPath && Type.IsInteger(inner) ? pathNumberReader(read, keywordsOf(inner)) : read,
+    read: inPath ? pathReader(inner, read) : read,
     required: !Type.IsOptional(schema),
     nullable,
     emptyIsNull: !keepsEmpty(inner),
@@ -81,6 +81,11 @@ function readProperty(property: Property, sent: unknown, place: (key: string) =>
   // A missing hash also tells which of its own parameters it would have needed.
   if (property.nested) property.read(emptySet(), name, problems);
   return undefined;
+}
+
+function pathReader(schema: TSchema, read: Reader): Reader {
+  if (Type.IsInteger(schema)) return pathNumberReader(read, keywordsOf(schema));
+  return Type.IsString(schema) ? pathTextReader(read) : read;
 }
 
 function withoutNull(schema: TSchema): { inner: TSchema; nullable: boolean } {

@@ -102,6 +102,12 @@ export const pathNumberReader =
     return number;
   };
 
+/** Queries and bodies refuse NUL as they are read; a path comes to us decoded, and no text of the database holds one. */
+export const pathTextReader =
+  (read: Reader): Reader =>
+  (value, name, problems) =>
+    typeof value === "string" && value.includes("\0") ? note(problems, name, INVALID) : read(value, name, problems);
+
 export const numberReader =
   (schema: Keywords): Reader =>
   (value, name, problems) => {

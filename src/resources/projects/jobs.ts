@@ -21,7 +21,7 @@ export const removeMarkedProject = defineJob({
 
 /** Ends projects whose time to be restored is over. */
 export const removeOverdueProjects = defineJob({
-  name: "projects.remove-overdue",
+  name: "projects.remove_overdue",
   queue: "default",
   payload: Type.Object({}, { additionalProperties: false }),
   cron: "41 * * * *",

@@ -4,7 +4,7 @@ import { acknowledgedWritesAreThere, check, noJobIsLost } from "#test/faults/inv
 import { slowJob } from "#test/faults/jobs.ts";
 import { type Journal, newJournal, nextName } from "#test/faults/journal.ts";
 import { endOf, holderOf, triedAgain } from "#test/faults/ledger.ts";
-import { addHeldJob } from "#test/faults/queueing.ts";
+import { addSurely } from "#test/faults/queueing.ts";
 import { callerOf, type Reading } from "#test/faults/traffic.ts";
 
 /** A connection is reset around a COMMIT, so that whoever wrote cannot know whether it happened. */
@@ -64,7 +64,7 @@ async function resetRequest(
 
 /** The effect of a job that breaks off before its commit comes with the next attempt, and otherwise there is none. */
 async function resetJob(cluster: Cluster, journal: Journal, at: "before" | "after"): Promise<string[]> {
-  const key = await addHeldJob(cluster, journal, slowJob, "before", 200);
+  const key = await addSurely(cluster, journal, slowJob, "before", 500);
   const held = await holderOf(cluster, key);
   const isHit = cluster.proxy.resetCommitOf(key, at);
   await endOf(cluster, held);

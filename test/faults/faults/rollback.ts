@@ -3,7 +3,7 @@ import type { Fault } from "#test/faults/fault.ts";
 import { check, jobsHappenOnce, noJobIsLost } from "#test/faults/invariants.ts";
 import { quickJob } from "#test/faults/jobs.ts";
 import { newJournal } from "#test/faults/journal.ts";
-import { addHeldJob, addJobInVain, breakOffJob, noteJob } from "#test/faults/queueing.ts";
+import { addSurely, addJobInVain, breakOffJob, noteJob } from "#test/faults/queueing.ts";
 
 const EACH = 10;
 
@@ -18,7 +18,7 @@ export const rollback: Fault = {
       await addJobInVain(cluster, journal, quickJob);
       if (await breakOffJob(cluster, journal, quickJob)) broken++;
     }
-    await addHeldJob(cluster, journal, quickJob);
+    await addSurely(cluster, journal, quickJob);
     const problems = [...(await noJobIsLost(cluster, journal)), ...(await check(cluster, journal))];
     if (broken !== count) problems.push(`${broken} commits were hit, not ${count}`);
     return { count: 2 * count, seen: `${count} rolled back, ${broken} broken off`, problems };
@@ -32,7 +32,7 @@ export const rollback: Fault = {
         const journal = newJournal();
         const { key } = noteJob(journal, "never");
         await addPastTransaction(cluster, key).catch(() => {});
-        await addHeldJob(cluster, journal, quickJob);
+        await addSurely(cluster, journal, quickJob);
         await noJobIsLost(cluster, journal);
         return jobsHappenOnce(cluster, journal);
       },

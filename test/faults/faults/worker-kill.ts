@@ -4,7 +4,7 @@ import { check, jobsHappenOnce, noJobIsLost } from "#test/faults/invariants.ts";
 import { carelessJob, slowJob } from "#test/faults/jobs.ts";
 import { type Journal, newJournal, summaryOf } from "#test/faults/journal.ts";
 import { holderOf, triedAgain } from "#test/faults/ledger.ts";
-import { addHeldJob } from "#test/faults/queueing.ts";
+import { addSurely } from "#test/faults/queueing.ts";
 import type { Process } from "#test/faults/supervisor.ts";
 import { underTraffic } from "#test/faults/traffic.ts";
 
@@ -51,7 +51,7 @@ export const workerKill: Fault = {
       async run(cluster) {
         const journal = newJournal();
         const worker = cluster.startWorker(["bulk"]);
-        const held = await holderOf(cluster, await addHeldJob(cluster, journal, carelessJob, "after", LONG));
+        const held = await holderOf(cluster, await addSurely(cluster, journal, carelessJob, "after", LONG));
         await held.process.kill();
         const other = cluster.startWorker(["bulk"]);
         await noJobIsLost(cluster, journal);
@@ -66,7 +66,7 @@ export const workerKill: Fault = {
 async function killHolders(cluster: Cluster, journal: Journal, workers: Process[], size: number) {
   const killed = new Set<Process>();
   const kill = async (place: "before" | "inside", milliseconds: number) => {
-    const held = await holderOf(cluster, await addHeldJob(cluster, journal, slowJob, place, milliseconds));
+    const held = await holderOf(cluster, await addSurely(cluster, journal, slowJob, place, milliseconds));
     const from = Date.now();
     await held.process.kill();
     killed.add(held.process);

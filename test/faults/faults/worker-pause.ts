@@ -4,11 +4,11 @@ import { check, jobsHappenOnce, noJobIsLost } from "#test/faults/invariants.ts";
 import { carelessJob, type Job, slowJob } from "#test/faults/jobs.ts";
 import { type Journal, newJournal } from "#test/faults/journal.ts";
 import { endOf, holderOf, overtaken } from "#test/faults/ledger.ts";
-import { addHeldJob } from "#test/faults/queueing.ts";
+import { addSurely } from "#test/faults/queueing.ts";
 
 const ABREAST = 8;
 /** Long enough to be caught in it, short enough to be over when the process goes on. */
-const HOLD = 2_000;
+const HOLD = 8_000;
 
 /** A worker stands still past its heartbeat and goes on after another has done its job: too late to write anything. */
 export const workerPause: Fault = {
@@ -42,7 +42,7 @@ async function overtake(cluster: Cluster, journal: Journal, job: Job, size: numb
   await Promise.all(
     Array.from({ length: size }, async (_, index) => {
       const place = index % 2 === 0 ? "before" : "inside";
-      const held = await holderOf(cluster, await addHeldJob(cluster, journal, job, place, HOLD));
+      const held = await holderOf(cluster, await addSurely(cluster, journal, job, place, HOLD));
       held.process.pause();
       await overtaken(cluster, held);
       held.process.resume();
