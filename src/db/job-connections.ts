@@ -28,8 +28,8 @@ export function openJobConnections({ url, log, size }: Options): JobConnections 
     url,
     statementTimeout: STATEMENT_TIMEOUT,
     lockTimeout: LOCK_TIMEOUT,
-    // Statistics of a table that empties all the time are always wrong; believing them, PostgreSQL sorts the whole
-    // backlog for each fetch instead of taking the first rows of the index.
+    // Of a table that empties all the time PostgreSQL expects few rows, and would sort the whole backlog for each fetch
+    // instead of taking the first rows of the index.
     settings: { enable_bitmapscan: "off", enable_sort: "off" },
   });
   const names = statementNames();

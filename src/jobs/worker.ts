@@ -20,7 +20,7 @@ interface WorkerOptions {
 export const CONNECTIONS = 4;
 const GRACE = 10_000;
 /** A job whose worker died runs again within 15 s: a silence of 10, this, the first backoff of 2 and a poll. */
-const LOOK_FOR_LOST = 2;
+const LOOK_FOR_LOST = 1;
 /** One fetcher of a queue polls for what nobody announces: retries, jobs for later, jobs of lost workers. */
 const POLL = 0.5;
 const REST = 30;

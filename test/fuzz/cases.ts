@@ -178,8 +178,7 @@ function kitchen({ name, endpoint }: Operation, world: World) {
         for (const [number, breaker] of Object.values(DATABASE_BREAKERS).entries()) {
           for (const encoding of once ? encodings.slice((at + number) % encodings.length).slice(0, 1) : encodings) {
             const seed = ++turn;
-            yield () =>
-              seeded(base, seed, encoding, (draft) => setField(draft, key, inside(schema, breaker(schema))));
+            yield () => seeded(base, seed, encoding, (draft) => setField(draft, key, inside(schema, breaker(schema))));
           }
         }
       }

@@ -15,7 +15,7 @@ const TOLD_BY: Readonly<Record<keyof typeof PLANTS, RegExp>> = {
   "long-key": /personalAccessTokens\.createOwn: status 500: index row size N exceeds/,
   "big-ids": /groupMembers\.add: status 500: value .* is out of range for type bigint/,
   "long-address": /groups\.get: status 500: planted/,
-  "wrong-place": /groups\.transfer: status 500: new row for relation "namespaces" violates check constraint/,
+  "wrong-place": /a group is not below its parent/,
   "silent-write": /projects\.share: status 304 for a write/,
   throw: /users\.list: status 500: planted/,
   "leak-password": /users\.create: a password is in the answer/,

@@ -5,6 +5,7 @@ import { resources } from "#resources/index.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { type Case, casesOf } from "./cases.ts";
 import { type Answer, headerOf, Lane } from "./client.ts";
+import { brokenInvariants } from "./invariants.ts";
 import { Journal, type Logged, tidied } from "./journal.ts";
 import { makeJudge } from "./judge.ts";
 import { planted } from "./plants.ts";
@@ -168,6 +169,10 @@ async function runInside(share: Share, tally: Tally) {
   while (indexes ? indexes.length > 0 : next < last) {
     batch = BATCH;
     await Promise.all(lanes.map(work));
+    for (const cause of await brokenInvariants(app.services.db.write)) {
+      const about = `one of the ${BATCH} cases of this process before case ${next}`;
+      tally.amend({ cause, index: -1, about, request: "", answer: "" }, false);
+    }
     await world.restore();
   }
   const { user, system } = process.threadCpuUsage(start);

@@ -37,7 +37,7 @@ export function makeJudge(resources: Resources, secrets: readonly string[]): Jud
     const blame = (cause: string | undefined) => void (cause !== undefined && causes.push(`${where}: ${cause}`));
     if (status >= 500) blame(`status ${status}: ${logged?.error ?? answer.body.toString("utf8").slice(0, 200)}`);
     else if (!DOCUMENTED.has(status) && !own.has(status)) blame(`status ${status} is in no document`);
-    blame(headProblem(answer));
+    blame(headProblem(answer, logged));
     blame(leak(answer, secrets));
     const value = asked.method === "HEAD" ? undefined : parsed(answer);
     if (status >= 400) blame(errorProblem(answer, value, asked.method === "HEAD"));
@@ -72,7 +72,7 @@ function parsed({ body }: Answer): unknown {
   }
 }
 
-function headProblem(answer: Answer): string | undefined {
+function headProblem(answer: Answer, logged: Logged | undefined): string | undefined {
   const { status, headBytes, body } = answer;
   const type = headerOf(answer, "content-type");
   if (headBytes > MOST_HEAD) return "headers larger than any client reads";
@@ -81,8 +81,9 @@ function headProblem(answer: Answer): string | undefined {
     return BY_HAND.has(status) && answer.closes ? undefined : `status ${status} without a request id`;
   }
   if (headerOf(answer, "x-content-type-options") !== "nosniff") return "without the headers that every answer has";
-  if (status === 405 && headerOf(answer, "allow") === undefined && !body.includes("pagination"))
-    return "status 405 without Allow";
+  // An endpoint says it too, of a page that it cannot give.
+  const isPaged = body.includes("pagination") || (logged !== undefined && logged.operation !== "none");
+  if (status === 405 && headerOf(answer, "allow") === undefined && !isPaged) return "status 405 without Allow";
   if (status === 429 && !/^[1-9]\d*$/.test(headerOf(answer, "retry-after") ?? ""))
     return "status 429 without Retry-After";
   return undefined;

@@ -26,6 +26,8 @@ const address = (places: readonly Place[], old: readonly string[]): Arbitrary<un
     { arbitrary: fc.constantFrom(NOWHERE, ...places.map(({ path }) => `${path}/deep`)), weight: 1 },
   );
 
+const user = fc.integer({ min: 1, max: 35 });
+
 /** What the `:id` of a path names. */
 const kindOf = (path: string) => /^\/(?:uploads\/-\/system\/)?(group|project|namespace)/.exec(path)?.[1];
 
@@ -33,7 +35,6 @@ export function knownTo({ path }: Endpoint, { tree, people }: World): Known {
   const { groups, projects, namespaces } = tree;
   const inNamespaces = address(namespaces, groups.old);
   const named = placesOf(path, tree);
-  const user = fc.integer({ min: 1, max: people.length + 5 });
   const values: Readonly<Record<string, Arbitrary<unknown>>> = {
     ...(named && { id: address(named.all, named.old) }),
     ...(path.includes("/members") && { username: fc.constantFrom(...people) }),
@@ -69,6 +70,7 @@ function placesOf(path: string, { groups, projects, namespaces }: Tree): Pick<Pl
 /** Values that go together, as a group and one of its members do; random ones would seldom meet. */
 export function relatedTo({ method, path }: Endpoint, { tree }: World): Arbitrary<Record<string, unknown>> | undefined {
   const kind = kindOf(path);
+  if (path.startsWith("/uploads/-/system/user/")) return user.map((id) => ({ id, file: "default.svg" }));
   const places = kind === "group" ? tree.groups : kind === "project" ? tree.projects : undefined;
   const found = places && relations(method, path, places);
   return found && found.length > 0 ? fc.constantFrom(...found) : undefined;
@@ -92,7 +94,9 @@ const moves = (groups: readonly Place[]) =>
   groups
     .filter(({ path }) => path.includes("/"))
     .flatMap(({ id: inner }) =>
-      groups.filter(({ path }) => /^(?:open|strict|closed|deep)$/.test(path)).map((top) => ({ id: inner, group_id: top.id })),
+      groups
+        .filter(({ path }) => /^(?:open|strict|closed|deep)$/.test(path))
+        .map((top) => ({ id: inner, group_id: top.id })),
     );
 
 const pairs = (belongings: readonly Belonging[], name: string) =>

@@ -109,7 +109,10 @@ export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources
       },
     },
   })),
-  "wrong-place": before("groups.transfer", ({ tx }) => sql`update namespaces set traversal_ids = '{1}'`.execute(tx)),
+  "wrong-place": after("groups.transfer", async (answer, { tx }) => {
+    await sql`update namespaces set traversal_ids = array[id] where id = ${(answer as { id: number }).id}`.execute(tx);
+    return answer;
+  }),
   "silent-write": before("projects.share", () => {
     throw unchanged();
   }),

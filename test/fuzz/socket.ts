@@ -33,6 +33,7 @@ const PATIENCE = 5000;
 const QUIET = 40;
 /** How long a request that may have been cut short waits for an answer before it says that nothing will follow. */
 const PAUSE = 300;
+const LONG_PAUSE = 3000;
 
 interface Talk {
   readonly answers: readonly Answer[];
@@ -44,7 +45,7 @@ function talk(
   port: number,
   bytes: Buffer,
   wanted: number,
-  { ends, patience = PATIENCE }: Pick<RawCase, "ends" | "patience">,
+  { ends, patience = PATIENCE, pause: waits = PAUSE }: Pick<RawCase, "ends" | "patience"> & { readonly pause?: number },
 ): Promise<Talk> {
   const { promise, resolve } = Promise.withResolvers<Talk>();
   const socket: Socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
@@ -83,7 +84,7 @@ function talk(
   });
   socket.write(bytes);
   // Node closes the connection of a caller who says so with a request still unanswered.
-  if (ends) setTimeout(() => answers.length === 0 && !socket.destroyed && socket.end(), PAUSE);
+  if (ends) setTimeout(() => answers.length === 0 && !socket.destroyed && socket.end(), waits);
   return promise;
 }
 
@@ -137,14 +138,17 @@ async function runGenerated(
   tally: Tally,
 ) {
   const whole = bytesOf(item.asked);
-  const bytes =
-    index % 2 === 0 ? whole : (fc.sample(damaged(whole), { seed: seedOf(seed, index), numRuns: 1 })[0] ?? whole);
-  const said = await talk(port, bytes, 1, index % 2 === 0 ? {} : { ends: true });
+  const isWhole = index % 2 === 0;
+  const bytes = isWhole ? whole : (fc.sample(damaged(whole), { seed: seedOf(seed, index), numRuns: 1 })[0] ?? whole);
+  const first = await talk(port, bytes, 1, isWhole ? {} : { ends: true });
+  // Maybe the answer was on its way when the caller said that nothing would follow.
+  const isCutOff = !isWhole && first.answers.length === 0;
+  const said = isCutOff ? await talk(port, bytes, 1, { ends: true, pause: LONG_PAUSE }) : first;
   const causes = said.answers.flatMap((answer) => judge({ method: item.asked.method }, answer, undefined));
   if (said.problem !== undefined) causes.push(said.problem);
-  const about = `${index % 2 === 0 ? "" : "damaged "}request to ${item.operation} by ${item.caller}`;
+  const about = `${isWhole ? "" : "damaged "}request to ${item.operation} by ${item.caller}`;
   tally.record(
-    index % 2 === 0 ? "over a socket" : "damaged",
+    isWhole ? "over a socket" : "damaged",
     said.answers[0]?.status ?? 0,
     undefined,
     causes.map((cause) => failure(`over a socket: ${cause}`, about, bytes, said)),

@@ -4,9 +4,9 @@ import { callerByDigest } from "#access/callers.ts";
 import { SCOPES } from "#access/scopes.ts";
 import type { Databases } from "#db/database.ts";
 import type { Endpoint } from "#http/endpoint.ts";
-import { type Caller as Asking, LEVELS } from "./callers.ts";
+import { LEVELS } from "./callers.ts";
 import type { Cell } from "./cells.ts";
-import type { Line, Place } from "./line.ts";
+import type { Line, Place, Visibility } from "./line.ts";
 
 type Rule = Access<object>;
 
@@ -79,29 +79,29 @@ const general: readonly Mutation[] = [
   },
 ];
 
-type Forgiveness = [how: string, change: (row: CallerRow) => Partial<CallerRow>, concerns: (caller: Asking) => boolean];
+type Forgiveness = [how: string, change: (row: CallerRow) => Partial<CallerRow>, whom: string];
 
-/** What is wrong with a token or its account, each overlooked in turn. */
+/** What is wrong with a token or its account, each overlooked in turn, and a caller whom it stands in the way. */
 const FORGIVEN: readonly Forgiveness[] = [
-  ["expired tokens pass", () => ({ expired: false }), ({ token }) => token === "expired"],
-  ["revoked tokens pass", () => ({ revoked: false }), ({ token }) => token === "revoked"],
-  ["blocked accounts pass", () => ({ state: "active" }), ({ account }) => account?.["state"] !== undefined],
-  ["internal bots pass", () => ({ user_type: "human" }), ({ account }) => account?.["user_type"] === "alert_bot"],
-  ["unconfirmed accounts pass", () => ({ confirmed: true }), ({ account }) => account?.["confirmed_at"] === null],
+  ["expired tokens pass", () => ({ expired: false }), "administrator, expired token"],
+  ["revoked tokens pass", () => ({ revoked: false }), "administrator, revoked token"],
+  ["blocked accounts pass", () => ({ state: "active" }), "administrator, blocked"],
+  ["internal bots pass", () => ({ user_type: "human" }), "administrator, internal bot"],
+  ["unconfirmed accounts pass", () => ({ confirmed: true }), "administrator, unconfirmed"],
+  ["expired passwords pass", () => ({ password_expired: false }), "administrator, password expired"],
   [
-    "expired passwords pass",
-    () => ({ password_expired: false }),
-    ({ account }) => account?.["password_expired"] === true,
+    "sudo needs no scope",
+    ({ scopes }) => ({ scopes: [...scopes, "sudo"] }),
+    "administrator for an administrator, without the scope",
   ],
-  ["sudo needs no scope", ({ scopes }) => ({ scopes: [...scopes, "sudo"] }), ({ sudo }) => sudo !== undefined],
   [
     "sudo needs no administrator",
     ({ scopes, admin }) => ({ admin: admin || scopes.includes("sudo") }),
-    ({ sudo, role }) => sudo !== undefined && role === "user",
+    "user for an administrator",
   ],
 ];
 
-const forgiving: readonly Mutation[] = FORGIVEN.map(([name, change, concerns]) => ({
+const forgiving: readonly Mutation[] = FORGIVEN.map(([name, change, whom]) => ({
   name,
   weaken: ({ access }) => ({
     access: {
@@ -111,24 +111,48 @@ const forgiving: readonly Mutation[] = FORGIVEN.map(([name, change, concerns]) =
       },
     },
   }),
-  likely: ({ caller, scopes }) => concerns(caller) && scopes?.[0] === "api",
+  likely: isAs(whom, "api"),
 }));
 
 /** Steps by which the rule of a group or project gets weaker. */
 const inPlaces: readonly Mutation[] = [
-  seen("who has one role less may", isRole, (row, { least }) => ({
-    level: row.level >= levelBelow(least) ? Math.max(row.level, levelOf(least)) : row.level,
-  })),
-  seen("whoever sees it may", isRole, () => ({ level: LEVELS.owner })),
-  seen("everything counts as public", isAny, () => ({ visibility: PUBLIC })),
-  seen("what is internal counts as public", isAny, ({ visibility }) => ({
-    visibility: visibility === INTERNAL ? PUBLIC : visibility,
-  })),
-  reworded("expired memberships count", isAny, /\(m\.expires_at is null or [^)]*\)[^)]*\)/g, "true"),
-  reworded("expired shares count", isAny, /\(s\.expires_at is null or [^)]*\)[^)]*\)/g, "true"),
-  reworded("minimal access reaches down", isAny, /m\.access_level >= 10 and/g, ""),
-  reworded("a share gives what its members have", isRole, /least\(s\.access_level, (m\.access_level)\)/g, "$1"),
-  reworded("a share gives all that it may", isRole, /least\((s\.access_level), m\.access_level\)/g, "$1"),
+  seen(
+    "who has one role less may",
+    isRole,
+    (row, { least }) => ({ level: row.level >= levelBelow(least) ? Math.max(row.level, levelOf(least)) : row.level }),
+    ({ caller, line }) => caller.name === nameBelow(line.place?.least),
+  ),
+  seen("whoever sees it may", isRole, () => ({ level: LEVELS.owner }), isAt("user", "public")),
+  seen("everything counts as public", isAny, () => ({ visibility: PUBLIC }), isAt("user", "private")),
+  seen(
+    "what is internal counts as public",
+    isAny,
+    ({ visibility }) => ({ visibility: visibility === INTERNAL ? PUBLIC : visibility }),
+    isAt("external user", "internal"),
+  ),
+  reworded("expired memberships count", "owner, expired", isAny, /\(m\.expires_at is null or [^)]*\)[^)]*\)/g, "true"),
+  reworded(
+    "expired shares count",
+    "owner by an expired share",
+    isAny,
+    /\(s\.expires_at is null or [^)]*\)[^)]*\)/g,
+    "true",
+  ),
+  reworded("minimal access reaches down", "minimal above", isAny, /m\.access_level >= 10 and/g, ""),
+  reworded(
+    "a share gives what its members have",
+    "guest, by the limit of a share",
+    isRole,
+    /least\(s\.access_level, (m\.access_level)\)/g,
+    "$1",
+  ),
+  reworded(
+    "a share gives all that it may",
+    "guest, by a share",
+    isRole,
+    /least\((s\.access_level), m\.access_level\)/g,
+    "$1",
+  ),
   {
     name: "external users count as others",
     weaken({ access }, lines) {
@@ -136,7 +160,7 @@ const inPlaces: readonly Mutation[] = [
       const check = (caller: Caller) => access.check({ ...caller, actor: insider(caller.actor) });
       return differs ? { access: { check } } : undefined;
     },
-    likely: ({ caller, visibility }) => caller.name === "external user" && visibility === "internal",
+    likely: isAt("external user", "internal"),
   },
   {
     name: "a list shows everything",
@@ -182,6 +206,10 @@ function levelBelow(least: Place["least"]): number {
   return LEAST_FIRST.findLast((level) => level < levelOf(least)) ?? 0;
 }
 
+function nameBelow(least: Place["least"] = "viewer"): string | undefined {
+  return Object.entries(LEVELS).find(([, level]) => level === levelBelow(least))?.[0];
+}
+
 function isAny(): boolean {
   return true;
 }
@@ -197,6 +225,7 @@ function seen(
   name: string,
   concerns: (place: Place) => boolean,
   change: (row: Seen, place: Place) => Partial<Seen>,
+  likely: Mutation["likely"],
 ): Mutation {
   const known = new Map<string, NonNullable<Weaker["db"]>>();
   const weakerDb = (place: Place) => (db: Databases) => changing(db, (row) => change(row, place));
@@ -209,13 +238,18 @@ function seen(
       known.set(place.least, db);
       return { db };
     },
-    likely: ({ caller, scopes, visibility }) =>
-      (caller.grants !== undefined || caller.name.includes("user")) && scopes?.[0] === "api" && visibility !== "public",
+    likely,
   };
 }
 
 /** A mutation of the statement by which they are found. */
-function reworded(name: string, concerns: (place: Place) => boolean, pattern: RegExp, by: string): Mutation {
+function reworded(
+  name: string,
+  whom: string,
+  concerns: (place: Place) => boolean,
+  pattern: RegExp,
+  by: string,
+): Mutation {
   const known = new Map<unknown, unknown>();
   function reword<L extends { readonly text: string }>(lookup: L): L {
     if (!known.has(lookup)) known.set(lookup, { ...lookup, text: lookup.text.replaceAll(pattern, by) });
@@ -228,8 +262,7 @@ function reworded(name: string, concerns: (place: Place) => boolean, pattern: Re
       const place = placeOf(lines);
       return place && concerns(place) ? weaker : undefined;
     },
-    likely: ({ caller, scopes, visibility }) =>
-      /expired|share|minimal/.test(caller.name) && scopes?.[0] === "api" && visibility === "private",
+    likely: isAt(whom, "private"),
   };
 }
 
@@ -254,6 +287,10 @@ const isSeen = (row: object): row is Seen => "level" in row && "visibility" in r
 
 function isAs(name: string, scope: string) {
   return ({ caller, scopes }: Cell) => caller.name === name && scopes?.[0] === scope;
+}
+
+function isAt(name: string, visibility: Visibility) {
+  return (cell: Cell) => cell.visibility === visibility && isAs(name, "api")(cell);
 }
 
 const asSomebody = (rule: Rule, somebody: Actor): Partial<Rule> => ({

@@ -1,0 +1,41 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Db } from "#db/database.ts";
+
+/** Rows that must not be there, whatever was asked and however much of it at once; by what they would mean. */
+const BROKEN: Readonly<Record<string, RawBuilder<unknown>>> = {
+  "a group is not below its parent": sql`
+    select n.id from namespaces n left join namespaces p on p.id = n.parent_id
+    where n.traversal_ids <> coalesce(p.traversal_ids, '{}') || n.id`,
+  "an address leads nowhere": sql`
+    select r.namespace_id from routes r left join namespaces n on n.id = r.namespace_id
+    where r.project_id is null and not r.moved
+      and (r.parent_id, r.path) is distinct from (coalesce(n.parent_id, 0), lower(n.path))
+    union all
+    select r.project_id from routes r left join projects p on p.id = r.project_id
+    where r.namespace_id is null and not r.moved and (r.parent_id, r.path) is distinct from (p.namespace_id, lower(p.path))`,
+  "something has no address": sql`
+    select n.id from namespaces n where not exists (select from routes r where r.namespace_id = n.id and not r.moved)
+    union all
+    select p.id from projects p where not exists (select from routes r where r.project_id = p.id and not r.moved)`,
+  "something is more visible than what it is in": sql`
+    select n.id from namespaces n join namespaces p on p.id = n.parent_id where n.visibility > p.visibility
+    union all
+    select p.id from projects p join namespaces n on n.id = p.namespace_id where p.visibility > n.visibility`,
+  "a group at the top has no Owner": sql`
+    select n.id from namespaces n where n.kind = 'group' and n.parent_id is null and not exists (
+      select from members m where m.group_id = n.id and m.access_level = 50 and m.expires_at is null)`,
+  "a project in a user's namespace is not that user's": sql`
+    select p.id from projects p join users u on u.namespace_id = p.namespace_id where not exists (
+      select from members m where m.project_id = p.id and m.user_id = u.id and m.access_level = 50)`,
+  "stars are not counted right": sql`
+    select p.id from projects p where p.star_count <> (select count(*) from stars s where s.project_id = p.id)`,
+};
+
+/** What is wrong with the groups and projects as they are now. */
+export async function brokenInvariants(db: Db): Promise<string[]> {
+  const checks = Object.entries(BROKEN).map(
+    ([name, rows]) => sql`select ${sql.lit(name)} as name where exists (${rows})`,
+  );
+  const { rows } = await sql<{ name: string }>`${sql.join(checks, sql` union all `)}`.execute(db);
+  return rows.map(({ name }) => name);
+}
