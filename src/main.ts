@@ -41,7 +41,8 @@ const commands: Record<string, { about: string; load: () => Promise<Run> }> = {
     load: async () => (await import("./commands/config.ts")).printConfig,
   },
   seed: {
-    about: "seed --users 1m --projects 2m: fill a database with made-up users, groups and projects, to try and to measure",
+    about:
+      "seed --users 1m --projects 2m: fill a database with made-up users, groups and projects, to try and to measure",
     load: async () => (await import("./commands/seed.ts")).seed,
   },
 };

@@ -82,11 +82,14 @@ export async function visibleGroup(db: Databases, actor: Actor | null, id: numbe
 async function hasSomethingIn(db: Databases, userId: number, groupId: number): Promise<boolean> {
   const { rows } = await sql<{ found: boolean }>`
     select exists (
-      select from namespaces g join namespaces n on n.traversal_ids >= g.traversal_ids and n.traversal_ids < g.subtree_end
-      where g.id = ${groupId} and (
-        n.id in (select id from (${reachedNamespaces(userId)}) reached)
-        or n.id in (select p.namespace_id from (${ownMemberships(userId)}) own join projects p on p.id = own.id)
-        or n.id in (select p.namespace_id from (${sharedProjects(userId)}) shared join projects p on p.id = shared.id))
+      select from (
+        select id from (${reachedNamespaces(userId)}) reached
+        union all
+        select p.namespace_id from (
+          select id from (${ownMemberships(userId)}) own union all select id from (${sharedProjects(userId)}) shared
+        ) projects_of join projects p on p.id = projects_of.id
+      ) places join namespaces n on n.id = places.id
+      where ${groupId} = any(n.traversal_ids)
     ) as found`.execute(db.write);
   return rows[0]?.found === true;
 }

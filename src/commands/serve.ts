@@ -1,19 +1,22 @@
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { type Config, readConfig } from "#config.ts";
 import { migrate } from "#db/migrate.ts";
 import { buildApp } from "#http/app.ts";
 import { shareLimits } from "#http/shared-limits.ts";
+import type { Worker } from "#jobs/worker.ts";
 import { ensureSealingKey } from "#lib/sealing-key.ts";
 import { resources } from "#resources/index.ts";
 import { jobs } from "#resources/jobs.ts";
-import { openLog, openServices } from "#services.ts";
+import { openLog, openServices, type Services } from "#services.ts";
 import { type RunningDatabase, reachDatabase } from "./database.ts";
 import { print, withProgress } from "./output.ts";
 import { announce, makeFirstAdministrator } from "./setup.ts";
 import { soon, stopOnSignal } from "./stopping.ts";
 
 const GRACE = 10_000;
+const HEAD_START = 500;
 
 /** Everything in one process: what `npm start` runs. */
 export async function serve() {
@@ -57,8 +60,7 @@ async function listen(config: Config, database: RunningDatabase, log: Logger, fi
   const { port } = app.server.address() as AddressInfo;
   const address = config.externalUrl ?? `http://${config.host}:${port}`;
 
-  // Loaded only now, because the first answer should not wait for it.
-  const working = first ? import("#jobs/worker.ts").then(({ runWorker }) => runWorker(services, jobs)) : undefined;
+  const working = first ? startWorker(services) : undefined;
   const stop = stopOnSignal(log, async () => {
     services.lifecycle.stopping = true;
     sharing?.stop();
@@ -77,4 +79,11 @@ async function listen(config: Config, database: RunningDatabase, log: Logger, fi
   if (made) announce(made, address, database.trial);
   print(`Fairlead is at ${address}`);
   log.info({ address, trial_database: database.trial }, "listening");
+}
+
+/** Loading what works on jobs takes a tenth of a second, and whoever waits for the start is answered before it. */
+async function startWorker(services: Services): Promise<Worker> {
+  await sleep(HEAD_START);
+  const { runWorker } = await import("#jobs/worker.ts");
+  return runWorker(services, jobs);
 }

@@ -26,7 +26,7 @@ export function bytesOf({ status, payload, headers }: Pick<Answer, "status" | "p
 }
 
 /** What is noted of whoever calls, some time after the answer. */
-const NOTED = ["last_used_at", "last_activity_on"];
+export const NOTED: readonly string[] = ["last_used_at", "last_activity_on"];
 
 /** Tells any two states of the database apart, but for when somebody last called. */
 export async function snapshotOf(db: Db): Promise<Record<string, string>> {

@@ -68,7 +68,8 @@ export async function askAll(
   return answers;
 }
 
-async function prepare(world: World, cells: readonly Cell[], apart: boolean): Promise<Belongings[]> {
+/** What each cell needs before it can be asked. */
+export async function prepare(world: World, cells: readonly Cell[], apart: boolean): Promise<Belongings[]> {
   const tokens = await world.tokens.of(cells.map((cell) => tokenWish(world, cell)));
   const objects = await world.tokens.of(cells.map((cell) => objectWish(world, cell)));
   const places = await world.places.of(cells.map((cell) => placeWish(world, cell, apart)));

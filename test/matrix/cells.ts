@@ -139,8 +139,11 @@ function meetings(line: Line, caller: Caller, index: number, size: Size): readon
   const turn = <T>(list: readonly T[], at: number) => list[at % list.length] as T;
   // Who is refused everywhere is so before anything is looked up.
   if (caller.refused !== undefined) return [[turn(VISIBILITIES, index), turn(owners, index)]];
+  // Membership matters most where nothing else opens the door.
+  const isUsual = callers.includes(caller) || FEW_MEMBERS.has(caller.name);
+  const visibilities = isUsual ? VISIBILITIES : ["private" as const, turn(VISIBILITIES.slice(1), index)];
   return [
-    ...VISIBILITIES.map((visibility) => [visibility, "own"] as const),
+    ...visibilities.map((visibility) => [visibility, "own"] as const),
     ...owners.filter((owner) => owner !== "own").map((owner, at) => [turn(VISIBILITIES, index + at), owner] as const),
   ];
 }
