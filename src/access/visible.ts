@@ -3,12 +3,21 @@ import { type Actor, isAdministrator } from "./actor.ts";
 import { live, ownMemberships, reachedNamespaces, sharedProjects } from "./levels.ts";
 import { LEVELS, VISIBILITIES } from "./roles.ts";
 
+const ALL: readonly number[] = Object.values(VISIBILITIES);
+
+interface OpenAndClosed {
+  readonly open: readonly number[];
+  readonly closed: readonly number[];
+}
+
 /** The visibilities that are open to an actor who is no member, and those that are not. */
-export function openAndClosed(actor: Actor | null): { open: readonly number[]; closed: readonly number[] } {
-  const { private: hidden, internal, public: everyone } = VISIBILITIES;
-  if (isAdministrator(actor)) return { open: [everyone, internal, hidden], closed: [] };
-  if (actor && !actor.user.external) return { open: [everyone, internal], closed: [hidden] };
-  return { open: [everyone], closed: [internal, hidden] };
+function openAndClosed(actor: Actor | null, among: readonly number[] = ALL): OpenAndClosed {
+  const least = isAdministrator(actor)
+    ? VISIBILITIES.private
+    : actor && !actor.user.external
+      ? VISIBILITIES.internal
+      : VISIBILITIES.public;
+  return { open: among.filter((value) => value >= least), closed: among.filter((value) => value < least) };
 }
 
 const list = (values: readonly number[]) => sql.raw(`(${values.join(", ")})`);
@@ -57,9 +66,12 @@ export function partsOf(
   ];
 }
 
-/** The projects that an actor may see, in parts that have no row in common, each to be read as `p`. */
-export function visibleParts(actor: Actor | null): RawBuilder<unknown>[] {
-  const { open, closed } = openAndClosed(actor);
+/**
+ * The projects that an actor may see, or those of some visibilities, in parts that have no row in common, each to be
+ * read as `p`.
+ */
+export function visibleParts(actor: Actor | null, among: readonly number[] = ALL): RawBuilder<unknown>[] {
+  const { open, closed } = openAndClosed(actor, among);
   const openParts = open.map((value) => sql`(select p.* from projects p where p.visibility = ${sql.lit(value)})`);
   return actor && closed.length > 0 ? [...openParts, ...partsOf(actor.user.id, { visibilities: closed })] : openParts;
 }

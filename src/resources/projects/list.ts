@@ -51,11 +51,15 @@ export const nothing: Among = { parts: [part(sql`projects p where false`)], cond
 /** Everything that the caller may see, or of that what they asked for as their own, found from their side. */
 export function everywhere(actor: Actor | null, filters: Filters): Among {
   const least = leastLevel(filters);
+  // Parts of another visibility would be gathered only to be thrown away.
+  const visibilities = filters.visibility && [VISIBILITIES[filters.visibility]];
   if (actor && filters.starred) return ownOf(starredBy(actor.user.id, actor), actor, { ...filters, starred: false });
   if (actor && least !== undefined) {
-    return { parts: partsOf(actor.user.id, { least }), condition: belongsTo(actor.user.id, least) };
+    const parts = partsOf(actor.user.id, { least, ...(visibilities && { visibilities }) });
+    return { parts, condition: belongsTo(actor.user.id, least) };
   }
-  return ownOf({ parts: visibleParts(actor), condition: visibleTo(actor) }, actor, filters);
+  const parts = visibleParts(actor, visibilities);
+  return parts.length === 0 ? nothing : ownOf({ parts, condition: visibleTo(actor) }, actor, filters);
 }
 
 /** Of some projects those that the caller asked for as their own; who is not signed in has none. */
