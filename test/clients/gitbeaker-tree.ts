@@ -1,6 +1,7 @@
 // Groups, projects and members, and what administrators read, with @gitbeaker/rest 43.8.
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { Gitlab } from "@gitbeaker/rest";
+import { until } from "#test/support/until.ts";
 import { check, client, crew, host, ids, perPage, picture, png, refused } from "./gitbeaker-support.ts";
 
 const nowhere = 999_999_999;
@@ -276,7 +277,8 @@ await check("list by keyset: all() sees every row once, in projects, groups and 
 await check("sidekiq: the four metrics", async () => {
   const { queues } = await api.SidekiqMetrics.queueMetrics();
   deepEqual([loose(queues)["default"]], [{ backlog: 0, latency: 0 }]);
-  const [process] = (await api.SidekiqMetrics.processMetrics()).processes ?? [];
+  // The worker of a server that has just started tells of itself a moment later.
+  const process = await until("a worker", async () => (await api.SidekiqMetrics.processMetrics()).processes?.[0]);
   ok(process?.queues?.includes("default") && process.concurrency);
   const { jobs } = await api.SidekiqMetrics.jobStats();
   deepEqual([jobs.failed, loose(jobs)["dead"]], [0, 0]);

@@ -3,6 +3,7 @@ import contextlib
 import os
 import struct
 import sys
+import time
 import warnings
 import zlib
 
@@ -26,6 +27,15 @@ def check(name):
         failures += 1
         reason = " ".join(f"{type(problem).__name__}: {problem}".split())
         print(f"not ok {name}: {reason}", flush=True)
+
+def eventually(look):
+    """What is found at last, looked for during ten seconds."""
+    for _ in range(100):
+        found = look()
+        if found:
+            break
+        time.sleep(0.1)
+    return found
 
 def end():
     sys.exit(1 if failures else 0)

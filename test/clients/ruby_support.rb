@@ -25,6 +25,16 @@ rescue StandardError => e
   puts "not ok #{name}: #{e.class}: #{e.message}".split.join(' ')
 end
 
+# What is found at last, looked for during ten seconds.
+def eventually
+  100.times do
+    found = yield
+    return found if found
+    sleep 0.1
+  end
+  nil
+end
+
 def same(actual, expected)
   raise "got #{actual.inspect}, expected #{expected.inspect}" unless actual == expected
 end

@@ -227,7 +227,8 @@ end
 check('sidekiq: the four metrics') do
   queues = Gitlab.sidekiq_queue_metrics.queues
   same [queues.default.backlog, queues.default.latency.class], [0, Integer]
-  process = Gitlab.sidekiq_process_metrics.processes.first
+  # The worker of a server that has just started tells of itself a moment later.
+  process = eventually { Gitlab.sidekiq_process_metrics.processes.first }
   same [process.queues.include?('default'), process.concurrency.positive?], [true, true]
   jobs = Gitlab.sidekiq_job_stats.jobs
   same [jobs.processed >= 0, jobs.failed, jobs.dead], [true, 0, 0]
