@@ -42,6 +42,8 @@ const FARTHEST = 5000;
 export interface Among {
   readonly parts: readonly RawBuilder<unknown>[];
   readonly condition: Condition;
+  /** True where the parts are gathered from the caller's side: then nothing finds the rows sooner than they do. */
+  readonly gathered?: true;
 }
 
 const part = (rows: RawBuilder<unknown>) => sql`(select p.* from ${rows})`;
@@ -56,7 +58,7 @@ export function everywhere(actor: Actor | null, filters: Filters): Among {
   if (actor && filters.starred) return ownOf(starredBy(actor.user.id, actor), actor, { ...filters, starred: false });
   if (actor && least !== undefined) {
     const parts = partsOf(actor.user.id, { least, ...(visibilities && { visibilities }) });
-    return { parts, condition: belongsTo(actor.user.id, least) };
+    return { parts, condition: belongsTo(actor.user.id, least), gathered: true };
   }
   const parts = visibleParts(actor, visibilities);
   return parts.length === 0 ? nothing : ownOf({ parts, condition: visibleTo(actor) }, actor, filters);
@@ -143,11 +145,13 @@ export async function listProjects(db: Db, among: Among, actor: Actor | null, fi
     conditionsOf(actor, filters, search === undefined ? undefined : matches(search, searchText));
   const walk = (options: PageOptions = {}): Listing => {
     // What is so common is looked for in names alone, which the index of a namespace's projects holds.
-    const conditions = conditionsWith(sql`(lower(p.name) || chr(10) || lower(p.path))`);
-    const parts = among.parts.map((rows) => narrowed(from(db, rows), conditions));
-    return { query: from(db, sql`projects`), options: { parts, ...options } };
+    const text = among.gathered ? sql`p.search_text` : sql`(lower(p.name) || chr(10) || lower(p.path))`;
+    const conditions = conditionsWith(text);
+    const similarity = among.gathered && search !== undefined ? closeness(search) : undefined;
+    const parts = among.parts.map((rows) => narrowed(from(db, rows, similarity), conditions));
+    return { query: from(db, sql`projects`, similarity), options: { parts, ...options } };
   };
-  if (!search && !mayPickFew(actor, filters)) return walk();
+  if (among.gathered || (!search && !mayPickFew(actor, filters))) return walk();
   const visible = db.selectFrom("projects as p").select("p.id").where(among.condition);
   const hits = await narrowed(visible, conditionsWith(sql`p.search_text`))
     .limit(sql.lit(MOST_HITS + 1))
@@ -166,10 +170,10 @@ const from = (db: Db, rows: RawBuilder<unknown>, similarity: RawBuilder<unknown>
 function named(db: Db, hits: readonly { id: number }[], search: string | undefined): Projects {
   const ids = `{${hits.map(({ id }) => id).join(",")}}`;
   const rows = sql`(select * from projects where id = any(${ids}::bigint[]) offset 0)`;
-  return search === undefined
-    ? from(db, rows)
-    : from(db, rows, sql`greatest(similarity(p.name, ${search}), similarity(p.path, ${search}))`);
+  return search === undefined ? from(db, rows) : from(db, rows, closeness(search));
 }
+
+const closeness = (search: string) => sql`greatest(similarity(p.name, ${search}), similarity(p.path, ${search}))`;
 
 const narrowed = <O>(query: AnyQuery<O>, conditions: readonly Condition[]): AnyQuery<O> =>
   conditions.reduce((narrower, condition) => narrower.where(condition), query);
