@@ -5,6 +5,7 @@ import type { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Actor } from "#access/actor.ts";
 import type { Logger } from "pino";
+import { TOKEN_PREFIX } from "#lib/secrets.ts";
 import { errorAnswer } from "./errors.ts";
 import type { Budget } from "./limits.ts";
 import type { Meter } from "./metrics.ts";
@@ -204,5 +205,5 @@ function record({ request, id, address, startedAt, operation, meter, log, actor 
 function loggedPath(target: string): string {
   const mark = target.indexOf("?");
   const path = (mark === -1 ? target : target.slice(0, mark)).slice(0, 1024);
-  return path.includes("flpat-") ? path.replaceAll(/flpat-[^/]+/g, "[token]") : path;
+  return path.includes(TOKEN_PREFIX) ? path.replaceAll(/flpat-[^/]+/g, "[token]") : path;
 }

@@ -4,6 +4,7 @@ import type { Origin } from "#access/access.ts";
 import type { Credentials } from "#access/authenticate.ts";
 import type { Config } from "#config.ts";
 import { badParameter } from "#lib/refusal.ts";
+import { TOKEN_PREFIX } from "#lib/secrets.ts";
 import type { RawSet } from "./params/raw.ts";
 
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -97,7 +98,7 @@ export function linkTo(
 ): string | undefined {
   const pairs: string[] = [];
   for (const name of Object.keys(params)) {
-    if (name in changes || pathNames.includes(name) || isSecret(name)) continue;
+    if (name in changes || pathNames.includes(name) || SECRETS.has(name)) continue;
     addPairs(pairs, encodeURIComponent(name), params[name]);
     if (pairs.length > MOST_PAIRS) return undefined;
   }
@@ -109,8 +110,6 @@ export function linkTo(
 }
 
 const SECRETS = new Set(["private_token", "access_token", "job_token", "token", "password"]);
-// A JSON body that is sent as a form is one long name, with the token in it.
-const isSecret = (name: string) => SECRETS.has(name) || name.includes("flpat-");
 
 /** No target holds more; a body may, and making pairs of all of it would take too long. */
 const MOST_PAIRS = MOST_TARGET / 2;
@@ -122,6 +121,8 @@ function addPairs(pairs: string[], name: string, value: unknown) {
   } else if (typeof value === "object" && value !== null) {
     for (const [key, item] of Object.entries(value)) addPairs(pairs, `${name}%5B${encodeURIComponent(key)}%5D`, item);
   } else {
-    pairs.push(`${name}=${value === null ? "" : encodeURIComponent(String(value))}`);
+    const pair = `${name}=${value === null ? "" : encodeURIComponent(String(value))}`;
+    // A misspelt name carries a token too, and a JSON body sent as a form is one long name with the token in it.
+    if (!pair.includes(TOKEN_PREFIX)) pairs.push(pair);
   }
 }

@@ -35,6 +35,12 @@ describe("links", () => {
     assert.ok(!link.includes(user.token) && !link.includes("pw"));
   });
 
+  test("nor is a token that came under another name", async () => {
+    const link = await linkOf(`/users?private_tokenT=${user.token}&active=true&a[b]=${user.token}`);
+    assert.match(link, /users\?active=true&/);
+    assert.ok(!link.includes(user.token));
+  });
+
   test("commas, semicolons and angle brackets are encoded, so that clients can cut the header up", async () => {
     const link = await linkOf("/users?search=a,b;c<d>e%22f%26g");
     assert.match(link, /search=a%2Cb%3Bc%3Cd%3Ee%22f%26g&/);
