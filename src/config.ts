@@ -147,6 +147,25 @@ const settings = {
     "Requests a minute for an address that is not signed in",
     [1, 2 ** 31 - 1],
   ),
+  smtpUrl: {
+    ...optional(
+      "FAIRLEAD_SMTP_URL",
+      "Server that mail is sent by, as smtp://user:password@host:port or smtps://…; without it mail is written to the log",
+      true,
+    ),
+    read(value) {
+      if (value !== undefined && !/^smtps?:$/.test(URL.parse(value)?.protocol ?? "")) {
+        throw new BadSetting("must be an smtp or smtps address");
+      }
+      return value;
+    },
+  } satisfies Setting<string | undefined>,
+  mailFrom: text("FAIRLEAD_MAIL_FROM", "Fairlead <fairlead@localhost>", "Sender of mail"),
+  dnsServers: list(
+    "FAIRLEAD_DNS_SERVERS",
+    [],
+    "DNS servers to ask for the records of verified domains; the system's by default",
+  ),
   metricsAllow: list(
     "FAIRLEAD_METRICS_ALLOW",
     [],

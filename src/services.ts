@@ -11,6 +11,8 @@ import { type Jobs, openJobs } from "#jobs/add.ts";
 import { meterJobs } from "#jobs/gauges.ts";
 import { type Blobs, directoryBlobs } from "#lib/blobs.ts";
 import { boundedPasswords, type Passwords } from "#lib/passwords.ts";
+import { type Sealing, sealingBy } from "#lib/sealing.ts";
+import { ensureSealingKey } from "#lib/sealing-key.ts";
 
 /** What is built once at start and passed down. */
 export interface Services {
@@ -22,6 +24,7 @@ export interface Services {
   readonly settings: Settings;
   readonly blobs: Blobs;
   readonly passwords: Passwords;
+  readonly sealing: Sealing;
   readonly tokenUse: TokenUse;
   readonly limiter: Limiter;
   readonly metrics: Metrics;
@@ -49,6 +52,7 @@ export function openServices(config: Config, databaseUrl: string, log: Logger): 
     settings: cachedSettings(db),
     blobs: directoryBlobs(join(config.dataDir, "blobs")),
     passwords: boundedPasswords(Math.max(availableParallelism() - 1, 1)),
+    sealing: sealingBy(() => ensureSealingKey(config.dataDir)),
     tokenUse,
     limiter: makeLimiter(Date.now),
     metrics,

@@ -138,6 +138,8 @@ describe("parameters that are columns but no parameters", () => {
     ...{ current_sign_in_at: "2001-01-01", last_sign_in_ip: "192.0.2.1", current_sign_in_ip: "192.0.2.1" },
     ...{ last_activity_on: "2001-01-01", email_reset_offered_at: "2001-01-01", namespace_id: 1, created_by_id: 1 },
     ...{ search_text: "forged", provisioned_by_group_id: 1, created_at: "2001-01-01", updated_at: "2001-01-01" },
+    ...{ failed_attempts: 9, followers_count: 9, following_count: 9, show_whitespace_in_diffs: false },
+    ...{ pass_user_identities_to_ci_jwt: true, removal_began_at: "2001-01-01", email_domain: "forged" },
     ...{ is_admin: true, locked: true, user_id: 1, revoked_at: "2001-01-01", last_used_at: "2001-01-01" },
     ...{ token_digest: "forged", impersonation: true, previous_id: 1, token: "flpat-forged-forged-forged" },
   };

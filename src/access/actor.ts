@@ -28,8 +28,8 @@ export interface CallerRow extends ActingUser {
   readonly use_unrecorded: boolean;
 }
 
-/** Who acts. Further kinds (a session, a deploy key, an integration's key) join as members of this union. */
-export type Actor = UserByToken;
+/** Who acts. Further kinds (a deploy key, an integration's key) join as members of this union. */
+export type Actor = UserByToken | UserBySession;
 
 export interface UserByToken {
   readonly kind: "user by token";
@@ -37,6 +37,14 @@ export interface UserByToken {
   readonly token: { readonly id: number; readonly scopes: readonly Scope[] };
   /** The administrator who acts in the user's place. */
   readonly sudoer?: ActingUser;
+}
+
+/** Somebody who signed in with a browser: all that their account may do, in nobody else's place. */
+export interface UserBySession {
+  readonly kind: "user by session";
+  readonly user: ActingUser;
+  readonly session: { readonly id: number };
+  readonly sudoer?: undefined;
 }
 
 export const isAdministrator = (actor: Actor | null) => actor?.user.admin === true;

@@ -51,7 +51,7 @@ describe("authenticate", () => {
     const user = await app.makeUser({}, ["read_user", "api"]);
     const { actor, row, used } = await as(user.token);
     assert.equal(actor?.user.id, user.id);
-    assert.deepEqual(actor.token, { id: user.tokenId, scopes: ["read_user", "api"] });
+    assert.deepEqual(actor.kind === "user by token" && actor.token, { id: user.tokenId, scopes: ["read_user", "api"] });
     assert.equal(row?.token_id, user.tokenId);
     assert.equal(used, row);
   });
@@ -147,7 +147,7 @@ describe("authenticate", () => {
         assert.equal(actor?.user.id, user.id);
         assert.equal(actor.user.admin, false);
         assert.equal(actor.sudoer?.id, admin.id);
-        assert.equal(actor.token.id, admin.tokenId);
+        assert.equal(actor.kind === "user by token" && actor.token.id, admin.tokenId);
         assert.equal(row, undefined, "the row is the administrator's, so no rule may take it for the user's");
         assert.equal(used?.token_id, admin.tokenId);
       }

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { Databases } from "#db/database.ts";
 import { badParameter, forbidden, missing, Refusal, unauthenticated } from "#lib/refusal.ts";
 import type { Access, Origin } from "./access.ts";
-import type { ActingUser, Actor, CallerRow } from "./actor.ts";
+import type { ActingUser, CallerRow, Actor, UserByToken } from "./actor.ts";
 import { actingUserByIdOrName, callerByDigest } from "./callers.ts";
 import type { Scope } from "./scopes.ts";
 import { NOT_INTERNAL } from "./user-kinds.ts";
@@ -51,7 +51,7 @@ export async function authenticate(
   refuseBadState(row);
   requireScope(row.scopes, access, reads);
 
-  const actor: Actor = { kind: "user by token", user: row, token: { id: row.token_id, scopes: row.scopes } };
+  const actor: UserByToken = { kind: "user by token", user: row, token: { id: row.token_id, scopes: row.scopes } };
   if (sudo === undefined) return { actor, row, used: row };
   return { actor: await actAs(db, actor, sudo), row: undefined, used: row };
 }
@@ -98,7 +98,7 @@ function insufficientScope(wanted: readonly Scope[]) {
   });
 }
 
-async function actAs(db: Databases, actor: Actor, sudo: unknown): Promise<Actor> {
+async function actAs(db: Databases, actor: UserByToken, sudo: unknown): Promise<Actor> {
   if (!actor.user.admin) throw forbidden("Must be admin to use sudo");
   if (!actor.token.scopes.includes("sudo")) throw insufficientScope(["sudo"]);
   if (typeof sudo !== "string" && typeof sudo !== "number") throw badParameter("sudo is invalid");

@@ -29,6 +29,12 @@ interface EmailsTable {
   created_at: Generated<string>;
 }
 
+interface FollowsTable {
+  follower_id: number;
+  followed_id: number;
+  created_at: Generated<string>;
+}
+
 interface IdentitiesTable {
   id: Generated<number>;
   user_id: number;
@@ -42,6 +48,37 @@ interface JobTotalsTable {
   stripe: number;
   processed: Generated<number>;
   failed: Generated<number>;
+}
+
+interface KeptAnswersTable {
+  caller_digest: Buffer;
+  key: string;
+  request_digest: Buffer;
+  sealed_answer: Buffer | null;
+  status: number | null;
+  created_at: Generated<string>;
+}
+
+interface KeysTable {
+  id: Generated<number>;
+  kind: Generated<"user">;
+  user_id: number | null;
+  title: string;
+  key: string;
+  fingerprint_md5: string;
+  fingerprint_sha256: string;
+  usage_type: Generated<"auth_and_signing" | "auth" | "signing">;
+  created_at: Generated<string>;
+  expires_at: string | null;
+  last_used_at: string | null;
+}
+
+interface MailedLinksTable {
+  digest: Buffer;
+  purpose: "confirm" | "reset";
+  user_id: number;
+  email: string;
+  expires_at: string;
 }
 
 interface MembersTable {
@@ -92,6 +129,7 @@ interface PersonalAccessTokensTable {
   revoked_at: string | null;
   last_used_at: string | null;
   created_at: Generated<string>;
+  expiry_notice: number | null;
 }
 
 interface ProjectsTable {
@@ -125,6 +163,12 @@ interface RateCountsTable {
   count: number;
 }
 
+interface RecoveryCodesTable {
+  user_id: number;
+  digest: Buffer;
+  used_at: string | null;
+}
+
 interface RoutesTable {
   parent_id: number;
   path: string;
@@ -137,6 +181,25 @@ interface SchemaMigrationsTable {
   name: string;
   checksum: string;
   applied_at: Generated<string>;
+}
+
+interface SecondFactorsTable {
+  user_id: number;
+  sealed_secret: Buffer;
+  confirmed_at: string | null;
+  last_step: Generated<number>;
+  created_at: Generated<string>;
+}
+
+interface SessionsTable {
+  id: Generated<number>;
+  user_id: number;
+  digest: Buffer;
+  created_at: Generated<string>;
+  last_seen_at: Generated<string>;
+  ends_at: Generated<string>;
+  ip_address: string | null;
+  user_agent: Generated<string>;
 }
 
 interface SettingsTable {
@@ -183,6 +246,14 @@ interface UserCustomAttributesTable {
   user_id: number;
   key: string;
   value: string;
+}
+
+interface UserStatusesTable {
+  user_id: number;
+  emoji: Generated<string>;
+  message: Generated<string>;
+  availability: Generated<"not_set" | "busy">;
+  clear_status_at: string | null;
 }
 
 interface UsersTable {
@@ -256,23 +327,51 @@ interface UsersTable {
   email_reset_offered_at: string | null;
   created_by_id: number | null;
   provisioned_by_group_id: number | null;
+  failed_attempts: Generated<number>;
+  followers_count: Generated<number>;
+  following_count: Generated<number>;
+  show_whitespace_in_diffs: Generated<boolean>;
+  pass_user_identities_to_ci_jwt: Generated<boolean>;
+  removal_began_at: string | null;
+  email_domain: GeneratedAlways<string>;
+}
+
+interface VerifiedDomainsTable {
+  id: Generated<number>;
+  group_id: number;
+  domain: string;
+  verification_code: string;
+  verified_at: string | null;
+  verified_by: "dns" | "administrator" | null;
+  last_checked_at: string | null;
+  failing_since: string | null;
+  created_at: Generated<string>;
 }
 
 export interface Database {
   audit_events: AuditEventsTable;
   emails: EmailsTable;
+  follows: FollowsTable;
   identities: IdentitiesTable;
   job_totals: JobTotalsTable;
+  kept_answers: KeptAnswersTable;
+  keys: KeysTable;
+  mailed_links: MailedLinksTable;
   members: MembersTable;
   namespaces: NamespacesTable;
   personal_access_tokens: PersonalAccessTokensTable;
   projects: ProjectsTable;
   rate_counts: RateCountsTable;
+  recovery_codes: RecoveryCodesTable;
   routes: RoutesTable;
   schema_migrations: SchemaMigrationsTable;
+  second_factors: SecondFactorsTable;
+  sessions: SessionsTable;
   settings: SettingsTable;
   shares: SharesTable;
   stars: StarsTable;
   user_custom_attributes: UserCustomAttributesTable;
+  user_statuses: UserStatusesTable;
   users: UsersTable;
+  verified_domains: VerifiedDomainsTable;
 }

@@ -197,7 +197,8 @@ function record({ request, id, address, startedAt, operation, meter, log, actor 
     ms: Math.round(took * 10) / 10,
     ip: address,
     user_id: actor?.user.id,
-    token_id: actor?.token.id,
+    token_id: actor?.kind === "user by token" ? actor.token.id : undefined,
+    session_id: actor?.kind === "user by session" ? actor.session.id : undefined,
     sudoer_id: actor?.sudoer?.id,
   });
 }

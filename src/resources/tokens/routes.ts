@@ -150,6 +150,7 @@ async function revoked({ tx, audit }: Writing, token: TokenRow) {
 /** The token of the request itself; through sudo it is another user's, so there is no "self". */
 async function ownToken(db: Db, actor: Actor) {
   if (actor.sudoer) throw badRequest("`self` is the administrator's own token and cannot be used with sudo");
+  if (actor.kind !== "user by token") throw badRequest("`self` is a token, and this request is made by a session");
   const token = await tokensOf(db, actor.user.id).where("t.id", "=", actor.token.id).executeTakeFirst();
   if (!token) throw missing("Personal Access Token");
   return token;

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { describe, test } from "node:test";
+import { sealingBy } from "./sealing.ts";
+
+const sealing = (id = "k1", key = randomBytes(32)) => sealingBy(async () => ({ id, key }));
+
+describe("sealing", () => {
+  test("what is sealed opens again, in its place and with its key alone", async () => {
+    const { seal, unseal } = sealing();
+    const sealed = await seal("a secret – with a dash", "table.column 7");
+    assert.equal(await unseal(sealed, "table.column 7"), "a secret – with a dash");
+    assert.ok(!sealed.includes("secret"));
+    await assert.rejects(unseal(sealed, "table.column 8"));
+    await assert.rejects(sealing().unseal(sealed, "table.column 7"));
+    await assert.rejects(sealing("k2").unseal(sealed, "table.column 7"), /another key/);
+  });
+
+  test("it is never the same twice, and one changed bit is noticed", async () => {
+    const { seal, unseal } = sealing();
+    const sealed = await seal("text", "here");
+    assert.notDeepEqual(sealed, await seal("text", "here"));
+    for (let at = 3; at < sealed.length; at++) {
+      const changed = Buffer.from(sealed);
+      changed.writeUInt8(changed.readUInt8(at) ^ 1, at);
+      await assert.rejects(unseal(changed, "here"), `byte ${at}`);
+    }
+  });
+
+  test("a key that could not be read is asked for again", async () => {
+    let tries = 0;
+    const { seal } = sealingBy(async () => {
+      if (tries++ === 0) throw new Error("no disk");
+      return { id: "k1", key: randomBytes(32) };
+    });
+    await assert.rejects(seal("text", "here"), /no disk/);
+    assert.ok(await seal("text", "here"));
+  });
+});
