@@ -2,6 +2,7 @@ import { getUser } from "./get-user.ts";
 import { jobs } from "./jobs.ts";
 import { keyset } from "./keyset.ts";
 import { listUsers } from "./list-users.ts";
+import { signIn } from "./sign-in.ts";
 import { startup } from "./startup.ts";
 import { type Figure, goalOf, isMet, shown, summary } from "./support/figures.ts";
 import { type Options, readOptions } from "./support/options.ts";
@@ -12,6 +13,7 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<Figure[]>>>
   keyset,
   "get-user": getUser,
   "list-users": listUsers,
+  "sign-in": signIn,
 };
 
 const { names, options } = readOptions(process.argv.slice(2));

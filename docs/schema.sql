@@ -25,6 +25,25 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.drop_domains()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from verified_domains where group_id = new.id;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.hand_on_service_accounts()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update users set provisioned_by_group_id = (select traversal_ids[1] from namespaces where id = new.parent_id)
+  where provisioned_by_group_id = new.id and user_type = 'service_account';
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.keep_namespace_route()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -194,6 +213,7 @@ create table identities (
   constraint identities_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 CREATE UNIQUE INDEX identities_extern_uid_taken ON public.identities USING btree (provider, lower(extern_uid), COALESCE(saml_provider_id, (0)::bigint));
+CREATE INDEX identities_of_saml_provider ON public.identities USING btree (saml_provider_id, user_id) WHERE (provider = 'group_saml'::text);
 CREATE UNIQUE INDEX identities_one_a_provider ON public.identities USING btree (user_id, provider, COALESCE(saml_provider_id, (0)::bigint));
 
 create table job_totals (
@@ -220,7 +240,7 @@ create table keys (
   user_id bigint,
   title text not null,
   key text not null,
-  fingerprint_md5 text not null,
+  fingerprint_md5 text,
   fingerprint_sha256 text not null,
   usage_type text not null default 'auth_and_signing'::text,
   created_at timestamp(3) with time zone not null default now(),
@@ -242,6 +262,7 @@ create table mailed_links (
   user_id bigint not null,
   email text not null,
   expires_at timestamp(3) with time zone not null,
+  ended boolean not null default false,
   constraint mailed_links_pkey PRIMARY KEY (digest),
   constraint mailed_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   constraint mailed_links_purpose_known CHECK ((purpose = ANY (ARRAY['confirm'::text, 'reset'::text])))
@@ -268,6 +289,7 @@ create table members (
 CREATE INDEX members_groups_of_user ON public.members USING btree (user_id, group_id) INCLUDE (access_level, expires_at) WHERE (group_id IS NOT NULL);
 CREATE UNIQUE INDEX members_of_group_taken ON public.members USING btree (group_id, user_id) INCLUDE (access_level, expires_at) WHERE (group_id IS NOT NULL);
 CREATE UNIQUE INDEX members_of_project_taken ON public.members USING btree (project_id, user_id) INCLUDE (access_level, expires_at) WHERE (project_id IS NOT NULL);
+CREATE INDEX members_of_user ON public.members USING btree (user_id, id);
 CREATE INDEX members_projects_of_user ON public.members USING btree (user_id, project_id) INCLUDE (access_level, expires_at) WHERE (project_id IS NOT NULL);
 CREATE INDEX members_to_expire ON public.members USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
@@ -310,9 +332,12 @@ CREATE INDEX groups_by_name ON public.namespaces USING btree (visibility, name, 
 CREATE INDEX groups_by_path ON public.namespaces USING btree (visibility, path, id) WHERE (kind = 'group'::text);
 CREATE INDEX groups_words ON public.namespaces USING gin (search_text gin_trgm_ops) WHERE (kind = 'group'::text);
 CREATE INDEX namespaces_children ON public.namespaces USING btree (parent_id, name, id) WHERE (parent_id IS NOT NULL);
+CREATE INDEX namespaces_of_creator ON public.namespaces USING btree (creator_id) WHERE (creator_id IS NOT NULL);
 CREATE UNIQUE INDEX namespaces_path_taken ON public.namespaces USING btree (lower(path)) WHERE (kind = 'user'::text);
 CREATE INDEX namespaces_to_delete ON public.namespaces USING btree (marked_for_deletion_at) WHERE (marked_for_deletion_at IS NOT NULL);
 CREATE UNIQUE INDEX namespaces_tree ON public.namespaces USING btree (traversal_ids) INCLUDE (id);
+CREATE TRIGGER namespaces_drop_domains AFTER UPDATE OF parent_id ON public.namespaces FOR EACH ROW WHEN ((new.parent_id IS NOT NULL)) EXECUTE FUNCTION drop_domains();
+CREATE TRIGGER namespaces_hand_on_service_accounts AFTER UPDATE OF parent_id ON public.namespaces FOR EACH ROW WHEN ((new.parent_id IS NOT NULL)) EXECUTE FUNCTION hand_on_service_accounts();
 CREATE TRIGGER namespaces_place BEFORE INSERT ON public.namespaces FOR EACH ROW EXECUTE FUNCTION place_namespace();
 CREATE TRIGGER namespaces_route AFTER INSERT OR UPDATE OF path, parent_id ON public.namespaces FOR EACH ROW EXECUTE FUNCTION keep_namespace_route();
 
@@ -335,13 +360,14 @@ create table personal_access_tokens (
   constraint personal_access_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   constraint personal_access_tokens_expiry_notice_known CHECK ((expiry_notice = ANY (ARRAY[30, 7, 1])))
 );
-CREATE INDEX personal_access_tokens_by_created_at ON public.personal_access_tokens USING btree (created_at, id) WHERE (NOT impersonation);
-CREATE INDEX personal_access_tokens_by_expires_at ON public.personal_access_tokens USING btree (expires_at, id) WHERE (NOT impersonation);
-CREATE INDEX personal_access_tokens_by_last_used_at ON public.personal_access_tokens USING btree (last_used_at, id) WHERE (NOT impersonation);
-CREATE INDEX personal_access_tokens_by_name ON public.personal_access_tokens USING btree (lower(name), id) WHERE (NOT impersonation);
+CREATE INDEX personal_access_tokens_by_created_at ON public.personal_access_tokens USING btree (created_at, id) INCLUDE (last_used_at, expires_at, revoked_at) WHERE (NOT impersonation);
+CREATE INDEX personal_access_tokens_by_expires_at ON public.personal_access_tokens USING btree (COALESCE(expires_at, 'infinity'::date), id) INCLUDE (created_at, last_used_at, expires_at, revoked_at) WHERE (NOT impersonation);
+CREATE INDEX personal_access_tokens_by_last_used_at ON public.personal_access_tokens USING btree (last_used_at NULLS FIRST, id) INCLUDE (created_at, expires_at, revoked_at) WHERE (NOT impersonation);
+CREATE INDEX personal_access_tokens_by_name ON public.personal_access_tokens USING btree (lower(name), id) INCLUDE (name, created_at, last_used_at, expires_at, revoked_at) WHERE (NOT impersonation);
 CREATE UNIQUE INDEX personal_access_tokens_digest_taken ON public.personal_access_tokens USING btree (token_digest);
 CREATE INDEX personal_access_tokens_of_user ON public.personal_access_tokens USING btree (user_id, id);
 CREATE UNIQUE INDEX personal_access_tokens_previous ON public.personal_access_tokens USING btree (previous_id) WHERE (previous_id IS NOT NULL);
+CREATE INDEX personal_access_tokens_revoked ON public.personal_access_tokens USING btree (revoked_at) WHERE (revoked_at IS NOT NULL);
 CREATE INDEX personal_access_tokens_to_expire ON public.personal_access_tokens USING btree (expires_at) WHERE (revoked_at IS NULL);
 CREATE INDEX personal_access_tokens_words ON public.personal_access_tokens USING gin (lower(name) gin_trgm_ops);
 
@@ -374,7 +400,7 @@ create table projects (
   constraint projects_path_length CHECK (((length(path) >= 1) AND (length(path) <= 255))),
   constraint projects_visibility_known CHECK ((visibility = ANY (ARRAY[0, 10, 20])))
 );
-CREATE INDEX projects_archived ON public.projects USING btree (id) WHERE archived;
+CREATE INDEX projects_archived ON public.projects USING btree (visibility, id) WHERE archived;
 CREATE INDEX projects_by_created_at ON public.projects USING btree (visibility, created_at, id);
 CREATE INDEX projects_by_id ON public.projects USING btree (visibility, id);
 CREATE INDEX projects_by_last_activity_at ON public.projects USING btree (visibility, last_activity_at, id);
@@ -383,10 +409,13 @@ CREATE INDEX projects_by_path ON public.projects USING btree (visibility, path, 
 CREATE INDEX projects_by_star_count ON public.projects USING btree (visibility, star_count, id);
 CREATE INDEX projects_by_updated_at ON public.projects USING btree (visibility, updated_at, id);
 CREATE INDEX projects_elsewhere ON public.projects USING btree (repository_storage, id) WHERE (repository_storage <> 'default'::text);
+CREATE INDEX projects_of_creator ON public.projects USING btree (creator_id) WHERE (creator_id IS NOT NULL);
 CREATE INDEX projects_of_namespace ON public.projects USING btree (namespace_id, id) INCLUDE (visibility, archived, star_count, created_at, updated_at, last_activity_at, name, path);
 CREATE INDEX projects_to_delete ON public.projects USING btree (marked_for_deletion_at) WHERE (marked_for_deletion_at IS NOT NULL);
 CREATE INDEX projects_topics ON public.projects USING gin (topics);
-CREATE INDEX projects_words ON public.projects USING gin (search_text gin_trgm_ops);
+CREATE INDEX projects_words_internal ON public.projects USING gin (search_text gin_trgm_ops) WHERE (visibility = 10);
+CREATE INDEX projects_words_private ON public.projects USING gin (search_text gin_trgm_ops) WHERE (visibility = 0);
+CREATE INDEX projects_words_public ON public.projects USING gin (search_text gin_trgm_ops) WHERE (visibility = 20);
 CREATE TRIGGER projects_route AFTER INSERT OR UPDATE OF path, namespace_id ON public.projects FOR EACH ROW EXECUTE FUNCTION keep_project_route();
 
 create unlogged table rate_counts (
@@ -624,7 +653,7 @@ CREATE INDEX users_auditors ON public.users USING btree (id) WHERE auditor;
 CREATE INDEX users_being_removed ON public.users USING btree (removal_began_at) WHERE (removal_began_at IS NOT NULL);
 CREATE INDEX users_blocked ON public.users USING btree (id) WHERE (state = ANY (ARRAY['blocked'::text, 'ldap_blocked'::text]));
 CREATE INDEX users_by_created_at ON public.users USING btree (created_at, id) INCLUDE (admin, auditor, external, two_factor_enabled, state, user_type, search_text);
-CREATE INDEX users_by_email_domain ON public.users USING btree (email_domain, id) INCLUDE (state, two_factor_enabled, created_at, search_text) WHERE ((user_type = 'human'::text) AND (NOT admin) AND (confirmed_at IS NOT NULL));
+CREATE INDEX users_by_email_domain ON public.users USING btree (email_domain, id) INCLUDE (state, two_factor_enabled, created_at, search_text, email) WHERE ((user_type = 'human'::text) AND (NOT admin) AND (confirmed_at IS NOT NULL) AND (removal_began_at IS NULL));
 CREATE INDEX users_by_id ON public.users USING btree (id) INCLUDE (created_at, updated_at, admin, auditor, external, two_factor_enabled, state, user_type, username, name, search_text);
 CREATE INDEX users_by_last_activity ON public.users USING btree (last_activity_on, id);
 CREATE INDEX users_by_name ON public.users USING btree (name, id) INCLUDE (created_at, admin, auditor, external, two_factor_enabled, state, user_type, search_text);
@@ -664,4 +693,4 @@ create table verified_domains (
 );
 CREATE UNIQUE INDEX verified_domains_once_a_group ON public.verified_domains USING btree (group_id, domain);
 CREATE UNIQUE INDEX verified_domains_taken ON public.verified_domains USING btree (domain) WHERE (verified_at IS NOT NULL);
-CREATE INDEX verified_domains_to_check ON public.verified_domains USING btree (last_checked_at NULLS FIRST);
+CREATE INDEX verified_domains_to_check ON public.verified_domains USING btree (last_checked_at, id) WHERE (verified_by = 'dns'::text);

@@ -83,9 +83,12 @@ create index projects_by_star_count on projects (visibility, star_count, id);
 -- The projects of many groups are gathered and sorted from this index alone.
 create index projects_of_namespace on projects (namespace_id, id)
   include (visibility, archived, star_count, created_at, updated_at, last_activity_at, name, path);
-create index projects_words on projects using gin (search_text gin_trgm_ops);
+-- Of a common word each holds only as many rows as the caller may come to see.
+create index projects_words_private on projects using gin (search_text gin_trgm_ops) where visibility = 0;
+create index projects_words_internal on projects using gin (search_text gin_trgm_ops) where visibility = 10;
+create index projects_words_public on projects using gin (search_text gin_trgm_ops) where visibility = 20;
 create index projects_topics on projects using gin (topics);
-create index projects_archived on projects (id) where archived;
+create index projects_archived on projects (visibility, id) where archived;
 create index projects_elsewhere on projects (repository_storage, id) where repository_storage <> 'default';
 create index projects_to_delete on projects (marked_for_deletion_at) where marked_for_deletion_at is not null;
 

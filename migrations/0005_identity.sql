@@ -17,6 +17,10 @@ create index users_by_last_activity on users (last_activity_on, id);
 create index users_never_signed_in on users (id) where sign_in_count = 0;
 create index users_ghosts on users (id) where user_type = 'ghost';
 create index users_being_removed on users (removal_began_at) where removal_began_at is not null;
+-- What a user leaves behind is found by whoever removes them; the row itself goes only where nothing refers to it.
+create index projects_of_creator on projects (creator_id) where creator_id is not null;
+create index namespaces_of_creator on namespaces (creator_id) where creator_id is not null;
+create index members_of_user on members (user_id, id);
 -- Service accounts of the whole instance, and of one group, by id and by name.
 create index service_accounts_by_id on users (id) where user_type = 'service_account';
 create index service_accounts_by_username on users (username, id) where user_type = 'service_account';
@@ -24,9 +28,11 @@ create index service_accounts_of_group on users (provisioned_by_group_id, id) wh
 create index service_accounts_of_group_by_username on users (provisioned_by_group_id, username, id)
   where user_type = 'service_account';
 -- Whom a verified domain may claim; part of an address finds them too.
-create index users_by_email_domain on users (email_domain, id) include (state, two_factor_enabled, created_at, search_text)
-  where user_type = 'human' and not admin and confirmed_at is not null;
+create index users_by_email_domain on users (email_domain, id)
+  include (state, two_factor_enabled, created_at, search_text, email)
+  where user_type = 'human' and not admin and confirmed_at is not null and removal_began_at is null;
 create index users_email_words on users using gin (lower(email) gin_trgm_ops);
+create index identities_of_saml_provider on identities (saml_provider_id, user_id) where provider = 'group_saml';
 
 -- A signed-in browser: the cookie holds the secret, this its SHA-256.
 create table sessions (
@@ -66,7 +72,9 @@ create table mailed_links (
   purpose text not null constraint mailed_links_purpose_known check (purpose in ('confirm', 'reset')),
   user_id bigint not null constraint mailed_links_user_id_fkey references users on delete cascade,
   email text not null,
-  expires_at timestamptz(3) not null
+  expires_at timestamptz(3) not null,
+  -- It was used, or a newer one took its place.
+  ended boolean not null default false
 );
 create index mailed_links_of_user on mailed_links (user_id, purpose);
 create index mailed_links_to_end on mailed_links (expires_at);
@@ -78,7 +86,8 @@ create table keys (
   user_id bigint constraint keys_user_id_fkey references users on delete cascade,
   title text not null constraint keys_title_length check (length(title) between 1 and 255),
   key text not null,
-  fingerprint_md5 text not null,
+  -- Not made on a FIPS installation.
+  fingerprint_md5 text,
   fingerprint_sha256 text not null,
   usage_type text not null default 'auth_and_signing' constraint keys_usage_type_known
     check (usage_type in ('auth_and_signing', 'auth', 'signing')),
@@ -124,7 +133,26 @@ create table verified_domains (
 );
 create unique index verified_domains_once_a_group on verified_domains (group_id, domain);
 create unique index verified_domains_taken on verified_domains (domain) where verified_at is not null;
-create index verified_domains_to_check on verified_domains (last_checked_at nulls first);
+create index verified_domains_to_check on verified_domains (last_checked_at, id) where verified_by = 'dns';
+
+-- Only a group at the top has domains: one that is moved into another loses them.
+create function drop_domains() returns trigger language plpgsql as $$
+begin
+  delete from verified_domains where group_id = new.id;
+  return null;
+end $$;
+create trigger namespaces_drop_domains after update of parent_id on namespaces
+  for each row when (new.parent_id is not null) execute function drop_domains();
+
+-- Service accounts belong to a group at the top, too: of one that is moved into another they become the other's.
+create function hand_on_service_accounts() returns trigger language plpgsql as $$
+begin
+  update users set provisioned_by_group_id = (select traversal_ids[1] from namespaces where id = new.parent_id)
+  where provisioned_by_group_id = new.id and user_type = 'service_account';
+  return null;
+end $$;
+create trigger namespaces_hand_on_service_accounts after update of parent_id on namespaces
+  for each row when (new.parent_id is not null) execute function hand_on_service_accounts();
 
 -- A token that is replaced may live on for a while: `revoked_at` is when it ends, which may be later than now.
 alter table personal_access_tokens
@@ -134,11 +162,17 @@ alter table personal_access_tokens
 -- A token has one successor.
 drop index personal_access_tokens_previous;
 create unique index personal_access_tokens_previous on personal_access_tokens (previous_id) where previous_id is not null;
--- The list of all tokens, in each of its orders.
-create index personal_access_tokens_by_created_at on personal_access_tokens (created_at, id) where not impersonation;
-create index personal_access_tokens_by_expires_at on personal_access_tokens (expires_at, id) where not impersonation;
-create index personal_access_tokens_by_last_used_at on personal_access_tokens (last_used_at, id) where not impersonation;
-create index personal_access_tokens_by_name on personal_access_tokens (lower(name), id) where not impersonation;
+-- The list of all tokens, in each of its orders. The indexes carry what lists filter and order by, so that what is common
+-- is walked or gathered without reading the rows. A token never used comes first, one that never expires last.
+create index personal_access_tokens_by_created_at on personal_access_tokens (created_at, id)
+  include (last_used_at, expires_at, revoked_at) where not impersonation;
+create index personal_access_tokens_by_last_used_at on personal_access_tokens (last_used_at nulls first, id)
+  include (created_at, expires_at, revoked_at) where not impersonation;
+create index personal_access_tokens_by_expires_at on personal_access_tokens ((coalesce(expires_at, 'infinity')), id)
+  include (created_at, last_used_at, expires_at, revoked_at) where not impersonation;
+create index personal_access_tokens_by_name on personal_access_tokens (lower(name), id)
+  include (name, created_at, last_used_at, expires_at, revoked_at) where not impersonation;
+create index personal_access_tokens_revoked on personal_access_tokens (revoked_at) where revoked_at is not null;
 create index personal_access_tokens_words on personal_access_tokens using gin (lower(name) gin_trgm_ops);
 create index personal_access_tokens_to_expire on personal_access_tokens (expires_at) where revoked_at is null;
 

@@ -42,7 +42,7 @@ const commands: Record<string, { about: string; load: () => Promise<Run> }> = {
   },
   seed: {
     about:
-      "seed --users 1m --projects 2m: fill a database with made-up users, groups and projects, to try and to measure",
+      "seed --users 1m --projects 2m --tokens 5m: fill a database with made-up users, groups, projects and tokens, to try and to measure",
     load: async () => (await import("./commands/seed.ts")).seed,
   },
 };

@@ -10,9 +10,11 @@ import { makeMetrics, type Metrics } from "#http/metrics.ts";
 import { type Jobs, openJobs } from "#jobs/add.ts";
 import { meterJobs } from "#jobs/gauges.ts";
 import { type Blobs, directoryBlobs } from "#lib/blobs.ts";
+import { boundedDns, type Dns } from "#lib/dns.ts";
 import { boundedPasswords, type Passwords } from "#lib/passwords.ts";
 import { type Sealing, sealingBy } from "#lib/sealing.ts";
 import { ensureSealingKey } from "#lib/sealing-key.ts";
+import { type Mailer, openMailer } from "#mail/transport.ts";
 
 /** What is built once at start and passed down. */
 export interface Services {
@@ -21,8 +23,10 @@ export interface Services {
   /** Where the database is, for connections that belong to no request. */
   readonly databaseUrl: string;
   readonly jobs: Jobs;
+  readonly mail: Mailer;
   readonly settings: Settings;
   readonly blobs: Blobs;
+  readonly dns: Dns;
   readonly passwords: Passwords;
   readonly sealing: Sealing;
   readonly tokenUse: TokenUse;
@@ -42,6 +46,7 @@ export function openServices(config: Config, databaseUrl: string, log: Logger): 
     statementTimeout: config.statementTimeout,
   });
   const tokenUse = recordTokenUse(db, log);
+  const mail = openMailer(config, log);
   const metrics = makeMetrics();
   meterJobs(metrics.registry, db);
   return {
@@ -49,8 +54,10 @@ export function openServices(config: Config, databaseUrl: string, log: Logger): 
     db,
     databaseUrl,
     jobs: openJobs(db, log),
+    mail,
     settings: cachedSettings(db),
     blobs: directoryBlobs(join(config.dataDir, "blobs")),
+    dns: boundedDns(config.dnsServers),
     passwords: boundedPasswords(Math.max(availableParallelism() - 1, 1)),
     sealing: sealingBy(() => ensureSealingKey(config.dataDir)),
     tokenUse,
@@ -60,6 +67,7 @@ export function openServices(config: Config, databaseUrl: string, log: Logger): 
     now: () => new Date(),
     lifecycle: { stopping: false },
     async close() {
+      mail.close();
       await tokenUse.stop();
       await db.close();
     },

@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { tokenDigest } from "#access/authenticate.ts";
 import { operationsOf } from "#http/app.ts";
-import { schemaOf } from "#http/endpoint.ts";
+import { plainOf, schemaOf } from "#http/endpoint.ts";
 import { resources } from "#resources/index.ts";
 import { type Answer, askAll } from "#test/matrix/ask.ts";
 import { cellsOf, keyOf } from "#test/matrix/cells.ts";
@@ -115,6 +115,7 @@ describe("secrets stay inside", () => {
     const refused = answers.filter(({ status, cell }) => status >= 400 && cell.verb !== "HEAD");
     assert.notEqual(refused.length, 0);
     for (const { payload, cell, headers } of refused) {
+      if (plainOf(cell.operation.endpoint.returns)?.contentType === headers["content-type"]) continue;
       assert.equal(headers["content-type"], "application/json");
       const body = JSON.parse(payload) as Record<string, unknown>;
       const shape = Object.keys(body).join(" ");

@@ -49,7 +49,13 @@ describe("statements of a list", () => {
       await app.makeToken(member.id);
     }
     await sql`insert into members (user_id, group_id, access_level) values (${member.id}, ${group}, 50)`.execute(write);
-    return { group: String(group), project: String(project), user: String(member.id) };
+    const robots = { user_type: "service_account", provisioned_by_group_id: group } as const;
+    const [robot] = [await app.makeUser(robots), await app.makeUser(robots), await app.makeUser(robots)];
+    for (let row = 0; row < ROWS; row++) {
+      await app.makeToken(robot.id);
+      await app.makeToken(member.id, { impersonation: true });
+    }
+    return { group: String(group), project: String(project), user: String(member.id), robot: String(robot.id) };
   }
 
   async function made(path: string, payload: object, by = administrator): Promise<number> {
@@ -61,6 +67,7 @@ describe("statements of a list", () => {
   /** What stands for a name in a path, by what comes before it. */
   function fill(path: string): string {
     return path
+      .replace(/\/service_accounts\/:user_id/, `/service_accounts/${ids["robot"]}`)
       .replace(/^\/groups\/:id/, `/groups/${ids["group"]}`)
       .replace(/^\/projects\/:id/, `/projects/${ids["project"]}`)
       .replace(/^\/users\/:\w+/, `/users/${ids["user"]}`);

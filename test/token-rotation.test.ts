@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 
 interface Token {
@@ -89,6 +90,11 @@ describe("rotation of tokens", () => {
       const { body: second } = await app.post("/personal_access_tokens/self/rotate", { token: first.token });
       const { body: third } = await app.post("/personal_access_tokens/self/rotate", { token: second.token });
       assert.ok(await works(third.token));
+      await app.services.db.write
+        .updateTable("personal_access_tokens")
+        .set({ revoked_at: sql<string>`revoked_at - interval '11 seconds'` })
+        .where("id", "=", first.id)
+        .execute();
       const stolen = await app.post(`/personal_access_tokens/${path === "self" ? path : first.id}/rotate`, {
         token: first.token,
       });

@@ -26,19 +26,19 @@ export const memberToken = (number: 1 | 2) => `${TOKEN}member-${number}`;
 export const digestInSql = (number: string) => `sha256(convert_to('${TOKEN}' || ${number}, 'UTF8'))`;
 
 /** Starts the engine on data that is kept between runs, and made anew once the schema or the seed has changed. */
-export async function seededEngine(users: number, projects = 0): Promise<Engine> {
-  const kept = join(tmpdir(), "fairlead-bench-data", projects === 0 ? String(users) : `${users}-${projects}`);
+export async function seededEngine(users: number, projects = 0, tokensToo = 0): Promise<Engine> {
+  const counts = [users, projects, tokensToo].filter((count) => count > 0);
+  const kept = join(tmpdir(), "fairlead-bench-data", counts.join("-"));
   const mark = join(kept, "made-from");
   const wanted = checksum();
   if (!existsSync(mark) || readFileSync(mark, "utf8") !== wanted) {
     rmSync(kept, { recursive: true, force: true });
     mkdirSync(kept, { recursive: true });
     chmodSync(kept, 0o755);
-    progress(
-      `Making ${users.toLocaleString("en")} users and ${projects.toLocaleString("en")} projects, kept in ${kept}`,
-    );
+    const shown = counts.map((count) => count.toLocaleString("en")).join(", ");
+    progress(`Making users, projects and tokens (${shown}), kept in ${kept}`);
     await using engine = await start(kept);
-    await seed(engine.url, join(kept, "fairlead"), users, projects);
+    await seed(engine.url, join(kept, "fairlead"), [users, projects, tokensToo]);
     writeFileSync(mark, wanted);
   }
   const engine = await start(kept);
@@ -88,11 +88,12 @@ async function start(kept: string): Promise<Omit<Engine, "tokens">> {
   return { url, pid, log: join(dataDir, "statements.json"), [Symbol.asyncDispose]: stop };
 }
 
-async function seed(url: string, dataDir: string, users: number, projects: number) {
+async function seed(url: string, dataDir: string, [users, projects, tokens]: readonly [number, number, number]) {
   const settings = { FAIRLEAD_DATABASE_URL: url, FAIRLEAD_DATA_DIR: dataDir };
   await runFairlead(["migrate"], settings);
   await runFairlead(["setup"], settings);
-  await runFairlead(["seed", "--users", String(users), "--projects", String(projects)], settings);
+  const counts = ["--users", users, "--projects", projects, "--tokens", tokens].map(String);
+  await runFairlead(["seed", ...counts], settings);
   // Users all over the table, so that no two tokens lead to one page of it.
   await query(
     url,

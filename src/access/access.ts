@@ -4,22 +4,22 @@ import { forbidden, unauthenticated } from "#lib/refusal.ts";
 import type { Actor, CallerRow, FindCaller } from "./actor.ts";
 import type { Scope } from "./scopes.ts";
 
-/** What a rule may look at: who asks, the names in the path, and the database. Never query or body. */
-export interface Caller {
+/** What a rule may look at: who asks and from where, the names in the path, and the database. Never query or body. */
+export interface Caller extends Origin {
   readonly config: Config;
   readonly db: Databases;
   readonly actor: Actor | null;
   /** The row that the token led to; absent where another user acts through sudo. */
   readonly row: CallerRow | undefined;
   readonly path: Readonly<Record<string, string>>;
-  /** The address that the request came from. */
-  readonly address: string;
 }
 
 /** Where a request came from, for the audit log. */
 export interface Origin {
   readonly address: string;
   readonly requestId: string;
+  /** What the program that made it calls itself. */
+  readonly agent: string;
 }
 
 /** Who may call an endpoint, said once: it is enforced, it is documented, and it hands on what it looked up. */
@@ -32,6 +32,8 @@ export interface Access<Granted extends object> {
   readonly scopes: readonly Scope[];
   /** A rule that needs more than the usual columns of the caller brings its own statement, so that one read serves both. */
   readonly findCaller?: FindCaller;
+  /** Where one signs in or follows a mailed link: a session of before is not looked at, and no other site may ask. */
+  readonly signsIn?: true;
   /** What to do when a revoked token is shown here, before it is refused. */
   readonly onRevokedToken?: (db: Databases, row: CallerRow, origin: Origin) => Promise<void>;
   check(caller: Caller): Granted | Promise<Granted>;

@@ -23,6 +23,8 @@ export interface CallerRow extends ActingUser {
   readonly token_digest: string;
   readonly token_id: number;
   readonly scopes: readonly Scope[];
+  /** Made by an administrator to act as the user. */
+  readonly impersonation: boolean;
   readonly expired: boolean;
   readonly revoked: boolean;
   readonly use_unrecorded: boolean;
@@ -34,7 +36,7 @@ export type Actor = UserByToken | UserBySession;
 export interface UserByToken {
   readonly kind: "user by token";
   readonly user: ActingUser;
-  readonly token: { readonly id: number; readonly scopes: readonly Scope[] };
+  readonly token: { readonly id: number; readonly scopes: readonly Scope[]; readonly impersonation?: boolean };
   /** The administrator who acts in the user's place. */
   readonly sudoer?: ActingUser;
 }

@@ -2,9 +2,12 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Kind, Refusal } from "#lib/refusal.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
-import { type Access, signedIn } from "./access.ts";
-import { authenticate } from "./authenticate.ts";
+import { type Access, anyone, signedIn } from "./access.ts";
+import { authenticate, type Credentials, tokenDigest } from "./authenticate.ts";
 import type { Scope } from "./scopes.ts";
+import { csrfTokenOf, newSessionSecret, type ShownSession } from "./sessions.ts";
+
+const ORIGIN = { address: "127.0.0.1", requestId: "test", agent: "test" };
 
 /** What the wire makes of each refusal is the matter of the conventions; here it is who is refused first, and why. */
 describe("authenticate", () => {
@@ -23,7 +26,7 @@ describe("authenticate", () => {
     const tokens = token === undefined ? [] : [token].flat();
     return authenticate(
       app.services.db,
-      { tokens, sudo, origin: { address: "127.0.0.1", requestId: "test" } },
+      { tokens, session: undefined, foreign: false, sudo, origin: ORIGIN },
       access,
       reads,
     );
@@ -51,7 +54,11 @@ describe("authenticate", () => {
     const user = await app.makeUser({}, ["read_user", "api"]);
     const { actor, row, used } = await as(user.token);
     assert.equal(actor?.user.id, user.id);
-    assert.deepEqual(actor.kind === "user by token" && actor.token, { id: user.tokenId, scopes: ["read_user", "api"] });
+    assert.deepEqual(actor.kind === "user by token" && actor.token, {
+      id: user.tokenId,
+      scopes: ["read_user", "api"],
+      impersonation: false,
+    });
     assert.equal(row?.token_id, user.tokenId);
     assert.equal(used, row);
   });
@@ -149,7 +156,7 @@ describe("authenticate", () => {
         assert.equal(actor.sudoer?.id, admin.id);
         assert.equal(actor.kind === "user by token" && actor.token.id, admin.tokenId);
         assert.equal(row, undefined, "the row is the administrator's, so no rule may take it for the user's");
-        assert.equal(used?.token_id, admin.tokenId);
+        assert.equal(used && "token_id" in used && used.token_id, admin.tokenId);
       }
     });
 
@@ -188,6 +195,107 @@ describe("authenticate", () => {
       );
       for (const odd of [["1"], { a: 1 }, null, true])
         await refused(as(admin.token, odd), "invalid", "sudo is invalid");
+    });
+  });
+
+  describe("by a session", () => {
+    /** A session of somebody, as a page of ours shows it. */
+    async function makeSession({ id }: TestUser): Promise<ShownSession> {
+      const secret = newSessionSecret();
+      await app.services.db.write
+        .insertInto("sessions")
+        .values({ user_id: id, digest: Buffer.from(tokenDigest(secret), "hex") })
+        .execute();
+      return { secret, csrfToken: csrfTokenOf(secret), sameOrigin: true };
+    }
+    const bySession = (
+      session: ShownSession,
+      {
+        reads = true,
+        access = signedIn(),
+        ...more
+      }: Partial<Credentials> & { reads?: boolean; access?: Access<object> } = {},
+    ) =>
+      authenticate(
+        app.services.db,
+        { tokens: [], session, foreign: false, sudo: undefined, origin: ORIGIN, ...more },
+        access,
+        reads,
+      );
+
+    test("its user acts, whatever scope the endpoint wants", async () => {
+      const user = await app.makeUser();
+      const session = await makeSession(user);
+      for (const reads of [true, false]) {
+        const { actor, row, used } = await bySession(session, { reads });
+        assert.equal(actor?.kind, "user by session");
+        assert.equal(actor.user.id, user.id);
+        assert.equal(row, undefined, "there is no token's row");
+        assert.equal(used?.id, user.id);
+      }
+    });
+
+    test("a cookie alone is nobody to a read and refused by a write, known or not", async () => {
+      const known = await makeSession(await app.makeUser());
+      const unknown = { ...known, secret: newSessionSecret() };
+      for (const shown of [
+        { ...known, csrfToken: undefined },
+        { ...known, csrfToken: "wrong" },
+        { ...known, sameOrigin: false },
+        unknown,
+      ]) {
+        assert.equal((await bySession(shown)).actor, null);
+        await refused(bySession(shown, { reads: false }), "forbidden", /not made by a page of this site/);
+        assert.equal(
+          (await bySession(shown, { reads: false, access: anyone() })).actor,
+          null,
+          "where anyone may write",
+        );
+        await refused(bySession(shown, { sudo: "root" }), "unauthenticated", "401 Unauthorized");
+      }
+    });
+
+    test("refuses in the order unknown or ended, account, sudo", async () => {
+      const secret = newSessionSecret();
+      const unknown = { secret, csrfToken: csrfTokenOf(secret), sameOrigin: true };
+      await refused(bySession(unknown, { sudo: "root" }), "unauthenticated", "401 Unauthorized");
+      const blocked = await app.makeUser({ state: "blocked" });
+      const session = await makeSession(blocked);
+      await refused(
+        bySession(session, { sudo: "root" }),
+        "forbidden",
+        "403 Forbidden - Your account has been blocked.",
+      );
+      await app.services.db.write
+        .updateTable("sessions")
+        .set({ ends_at: "2001-01-01" })
+        .where("user_id", "=", blocked.id)
+        .execute();
+      await refused(bySession(session), "unauthenticated", "401 Unauthorized");
+      const administrator = await makeSession(await app.makeUser({ admin: true }));
+      await refused(bySession(administrator, { sudo: "root" }), "forbidden", /Only a token can be used with sudo/);
+    });
+
+    test("a token beside it is the caller", async () => {
+      const user = await app.makeUser();
+      const session = await makeSession(await app.makeUser());
+      const { actor } = await bySession(session, { tokens: [user.token] });
+      assert.equal(actor?.kind, "user by token");
+      assert.equal(actor.user.id, user.id);
+      await refused(bySession(session, { tokens: ["flpat-unknown"] }), "unauthenticated", "401 Unauthorized");
+    });
+
+    test("where one signs in it is not looked at, but another site is", async () => {
+      const shown = { secret: "planted", csrfToken: undefined, sameOrigin: false };
+      const ask = (foreign: boolean) =>
+        authenticate(
+          app.services.db,
+          { tokens: [], session: shown, foreign, sudo: undefined, origin: ORIGIN },
+          { ...signedIn(), signsIn: true },
+          false,
+        );
+      assert.equal((await ask(false)).actor, null);
+      await refused(ask(true), "forbidden", /not made by a page of this site/);
     });
   });
 });

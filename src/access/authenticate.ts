@@ -5,11 +5,16 @@ import type { Access, Origin } from "./access.ts";
 import type { ActingUser, CallerRow, Actor, UserByToken } from "./actor.ts";
 import { actingUserByIdOrName, callerByDigest } from "./callers.ts";
 import type { Scope } from "./scopes.ts";
+import { callerBySession, isFromOurPage, type SessionRow, type ShownSession } from "./sessions.ts";
 import { NOT_INTERNAL } from "./user-kinds.ts";
 
 /** What a request says of its caller, before anything of it is believed. */
 export interface Credentials {
   readonly tokens: readonly string[];
+  /** Where the browser sent the cookie of one. */
+  readonly session: ShownSession | undefined;
+  /** Whether a browser says that a page of another site made the request. */
+  readonly foreign: boolean;
   /** As it came, unchecked: an id or a username. */
   readonly sudo: unknown;
   readonly origin: Origin;
@@ -19,24 +24,32 @@ export interface Authenticated {
   readonly actor: Actor | null;
   /** The actor's own row; absent where another user acts through sudo. */
   readonly row: CallerRow | undefined;
-  /** The row of the token that was shown, whoever acts by it. */
-  readonly used: CallerRow | undefined;
+  /** The row of the token or session that was shown, whoever acts by it. */
+  readonly used: CallerRow | SessionRow | undefined;
 }
 
 const ANONYMOUS: Authenticated = { actor: null, row: undefined, used: undefined };
 
-/** A token as it is kept and looked up: SHA-256, in hex. */
+/** A token or a session's secret as it is kept and looked up: SHA-256, in hex. */
 export const tokenDigest = (token: string): string => hash("sha256", token, "hex");
 
-/** Finds who calls: token, state of its user, scope of the endpoint, then sudo; refuses in that order. */
+/** Finds who calls: token or session, state of its user, scope of the endpoint, then sudo; refuses in that order. */
 export async function authenticate(
   db: Databases,
-  { tokens, sudo, origin }: Credentials,
+  credentials: Credentials,
   access: Access<object>,
   reads: boolean,
 ): Promise<Authenticated> {
+  const { tokens, session, sudo, origin } = credentials;
+  // Another site must not sign somebody in either, as whomever it likes.
+  if (access.signsIn && credentials.foreign) throw forbidden(NOT_OURS);
   const [token, ...others] = tokens;
   if (token === undefined) {
+    // A cookie alone proves nothing: browsers send it along with whatever any site makes them ask for.
+    if (session && !access.signsIn) {
+      if (isFromOurPage(session)) return bySession(db, session, sudo);
+      if (access.signedIn && !reads) throw forbidden(NOT_OURS);
+    }
     if (sudo !== undefined) throw unauthenticated();
     return ANONYMOUS;
   }
@@ -51,16 +64,27 @@ export async function authenticate(
   refuseBadState(row);
   requireScope(row.scopes, access, reads);
 
-  const actor: UserByToken = { kind: "user by token", user: row, token: { id: row.token_id, scopes: row.scopes } };
+  const { token_id: id, scopes, impersonation } = row;
+  const actor: UserByToken = { kind: "user by token", user: row, token: { id, scopes, impersonation } };
   if (sudo === undefined) return { actor, row, used: row };
   return { actor: await actAs(db, actor, sudo), row: undefined, used: row };
+}
+
+const NOT_OURS = "This request was not made by a page of this site";
+
+async function bySession(db: Databases, { secret }: ShownSession, sudo: unknown): Promise<Authenticated> {
+  const row = await callerBySession(db, tokenDigest(secret));
+  if (!row || row.ended) throw unauthenticated();
+  refuseBadState(row);
+  if (sudo !== undefined) throw forbidden("Only a token can be used with sudo");
+  return { actor: { kind: "user by session", user: row, session: { id: row.session_id } }, row: undefined, used: row };
 }
 
 const invalidToken = (description: string) =>
   new Refusal("unauthenticated", description, { token: { error: "invalid_token", description } });
 
 /** Why an account may not act just now, or undefined. */
-function stateProblem(user: ActingUser): string | undefined {
+export function stateProblem(user: ActingUser): string | undefined {
   switch (user.state) {
     case "blocked":
     case "ldap_blocked":

@@ -7,11 +7,16 @@ export const actingUserColumns = `
   u.id, u.username, u.name, u.state, u.user_type, u.admin, u.external,
   u.confirmed_at is not null as confirmed, u.password_expired`;
 
-/** A token's own state by the database's clock, for statements with `personal_access_tokens` as `t`. */
+/** While the group that a service account `u` belongs to waits for its end, the account is as good as gone. */
+export const groupIsEnding = `
+  u.user_type = 'service_account' and exists (
+    select from namespaces g where g.id = u.provisioned_by_group_id and g.marked_for_deletion_at is not null)`;
+
+/** A token's state by the database's clock, for statements with `personal_access_tokens` as `t` and `users` as `u`. */
 export const tokenStateColumns = `
-  encode(t.token_digest, 'hex') as token_digest, t.id as token_id, t.scopes,
+  encode(t.token_digest, 'hex') as token_digest, t.id as token_id, t.scopes, t.impersonation,
   t.expires_at is not null and t.expires_at <= (now() at time zone 'UTC')::date as expired,
-  t.revoked_at is not null as revoked,
+  (t.revoked_at is not null and t.revoked_at <= now()) or (${groupIsEnding}) as revoked,
   t.last_used_at is null or t.last_used_at < now() - interval '10 minutes' as use_unrecorded`;
 
 const byDigest: Lookup<string, CallerRow> = {

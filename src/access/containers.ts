@@ -36,7 +36,8 @@ export interface GroupSeen extends Container {
 const asked = `
   (select key, split_part(key, ':', 1)::bigint as user_id, split_part(key, ':', 2)::bigint as id
    from unnest($1::text[]) key) asked`;
-const archivedAbove = "exists (select from namespaces a where a.id = any(n.traversal_ids) and a.archived)";
+/** Whether the namespace `n`, or a group that it is in, was put away. */
+export const archivedAbove = "exists (select from namespaces a where a.id = any(n.traversal_ids) and a.archived)";
 
 const projectLookup: Lookup<string, ProjectSeen & { key: string }> = {
   text: `

@@ -8,31 +8,31 @@ export const live = (alias: string) =>
 /** A membership that reaches what is below its group. */
 const reaching = (alias: string) => `${alias}.access_level >= ${LEVELS.guest} and ${live(alias)}`;
 
-/** Levels of `user` by membership in the groups of `ancestors`, and of what those are shared with. */
-const inherited = (user: string, ancestors: string) => `
-  select m.access_level from members m
-  where m.group_id = any(${ancestors}) and m.user_id = ${user} and ${reaching("m")}
-  union all
-  select least(s.access_level, m.access_level)
+/** Levels of `user` by membership in a group that what `shared` says of `shares as s` is shared with, or one above it. */
+export const byShares = (user: string, shared: string) => `
+  select least(s.access_level, m.access_level) as access_level
   from shares s join namespaces w on w.id = s.with_group_id join members m on m.group_id = any(w.traversal_ids)
-  where s.group_id = any(${ancestors}) and ${live("s")} and m.user_id = ${user} and ${reaching("m")}`;
+  where ${shared} and ${live("s")} and m.user_id = ${user} and ${reaching("m")}`;
+
+/** Levels of `user` by membership in the groups that `namespaces as n` is in, and of what those are shared with. */
+const inherited = (user: string) => `
+  select m.access_level from members m
+  where m.group_id = any(n.traversal_ids) and m.user_id = ${user} and ${reaching("m")}
+  union all ${byShares(user, "s.group_id = any(n.traversal_ids)")}`;
 
 /** The level of `user` in `projects as p` with `namespaces as n`: the highest that any way gives, 0 for none. */
 export const levelInProject = (user: string) => `
   coalesce((select max(access_level) from (
     select m.access_level from members m where m.project_id = p.id and m.user_id = ${user} and ${live("m")}
-    union all
-    select least(s.access_level, m.access_level)
-    from shares s join namespaces w on w.id = s.with_group_id join members m on m.group_id = any(w.traversal_ids)
-    where s.project_id = p.id and ${live("s")} and m.user_id = ${user} and ${reaching("m")}
-    union all ${inherited(user, "n.traversal_ids")}
+    union all ${byShares(user, "s.project_id = p.id")}
+    union all ${inherited(user)}
   ) ways), 0)::integer`;
 
 /** The level of `user` in the group `namespaces as n`, minimal access included. */
 export const levelInGroup = (user: string) => `
   coalesce((select max(access_level) from (
     select m.access_level from members m where m.group_id = n.id and m.user_id = ${user} and ${live("m")}
-    union all ${inherited(user, "n.traversal_ids")}
+    union all ${inherited(user)}
   ) ways), 0)::integer`;
 
 /** The namespaces that a user's groups and their shares reach, each with the highest level there. */

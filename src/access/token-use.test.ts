@@ -4,6 +4,7 @@ import pino from "pino";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { callerByDigest } from "./callers.ts";
 import { tokenDigest } from "./authenticate.ts";
+import { callerBySession, newSessionSecret } from "./sessions.ts";
 import { recordTokenUse } from "./token-use.ts";
 
 describe("the use of tokens", () => {
@@ -68,5 +69,39 @@ describe("the use of tokens", () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
     assert.notEqual(await usedAt(admin.tokenId), null);
     assert.equal(await usedAt(user.tokenId), null);
+  });
+
+  test("is written for sessions in the same way", async () => {
+    const { id: user_id } = await app.makeUser();
+    const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+    const last_seen_at = [minutesAgo(9), minutesAgo(11)];
+    const digests = last_seen_at.map(() => tokenDigest(newSessionSecret()));
+    await app.services.db.write
+      .insertInto("sessions")
+      .values(
+        digests.map((digest, n) => ({ user_id, digest: Buffer.from(digest, "hex"), last_seen_at: last_seen_at[n] })),
+      )
+      .execute();
+    const use = recordTokenUse(app.services.db, pino({ level: "silent" }));
+    for (const digest of digests) {
+      const row = await callerBySession(app.services.db, digest);
+      assert.ok(row);
+      use.note(row);
+    }
+    await use.stop();
+    const rows = await app.services.db.write
+      .selectFrom("sessions")
+      .select("last_seen_at")
+      .where("user_id", "=", user_id)
+      .orderBy("id")
+      .execute();
+    assert.equal(rows[0]?.last_seen_at, last_seen_at[0]);
+    assert.ok(Math.abs(Date.parse(rows[1]?.last_seen_at ?? "") - Date.now()) < 10_000);
+    const { last_activity_on } = await app.services.db.write
+      .selectFrom("users")
+      .select("last_activity_on")
+      .where("id", "=", user_id)
+      .executeTakeFirstOrThrow();
+    assert.equal(last_activity_on, new Date().toISOString().slice(0, 10));
   });
 });

@@ -56,24 +56,44 @@ export function partsOf(
 ): RawBuilder<unknown>[] {
   const seen = visibilities ? sql`p.visibility in ${list(visibilities)}` : sql`true`;
   const reached = sql`select id from (${reachedNamespaces(userId, least)}) reached`;
-  const own = sql`select id from (${ownMemberships(userId, least)}) own`;
-  const elsewhere = sql`${seen} and p.namespace_id not in (${reached})`;
+  const single = sql`select id from (${ownMemberships(userId, least)}) own
+    union select id from (${sharedProjects(userId, least)}) shared`;
   return [
     sql`(select p.* from (${reached}) r cross join lateral (
       select p.* from projects p where p.namespace_id = r.id and ${seen} offset 0) p)`,
-    projectsOf(own, elsewhere),
-    projectsOf(sharedProjects(userId, least), sql`${elsewhere} and p.id not in (${own})`),
+    projectsOf(single, sql`${seen} and p.namespace_id not in (${reached})`),
   ];
 }
 
-/**
- * The projects that an actor may see, or those of some visibilities, in parts that have no row in common, each to be
- * read as `p`.
- */
-export function visibleParts(actor: Actor | null, among: readonly number[] = ALL): RawBuilder<unknown>[] {
+/** Some projects, said in two ways, each to be read as `p`. */
+export interface Piece {
+  /** As they are read in order or, where they are few of all, gathered. */
+  readonly parts: readonly RawBuilder<unknown>[];
+  /** The same rows as an index of what they are narrowed by finds them; without it nothing finds them sooner. */
+  readonly found?: RawBuilder<unknown>;
+  /** The visibility whose projects these are, all of them and in order; nothing where they are gathered. */
+  readonly open?: number;
+}
+
+/** Projects as an index finds them: each visibility has its own of words, which only its literal value chooses. */
+export const foundBy = (condition: RawBuilder<boolean>, visibilities: readonly number[] = ALL): RawBuilder<unknown> =>
+  sql`(${sql.join(
+    visibilities.map(
+      (value) => sql`select p.* from projects p where p.visibility = ${sql.lit(value)} and ${condition}`,
+    ),
+    sql` union all `,
+  )})`;
+
+/** The projects that an actor may see, or those of some visibilities, in pieces that have no row in common. */
+export function visiblePieces(actor: Actor | null, among: readonly number[] = ALL): Piece[] {
   const { open, closed } = openAndClosed(actor, among);
-  const openParts = open.map((value) => sql`(select p.* from projects p where p.visibility = ${sql.lit(value)})`);
-  return actor && closed.length > 0 ? [...openParts, ...partsOf(actor.user.id, { visibilities: closed })] : openParts;
+  const pieces: Piece[] = open.map((value) => {
+    const rows = sql`(select p.* from projects p where p.visibility = ${sql.lit(value)})`;
+    return { parts: [rows], found: rows, open: value };
+  });
+  if (!actor || closed.length === 0) return pieces;
+  const { id } = actor.user;
+  return [...pieces, { parts: partsOf(id, { visibilities: closed }), found: foundBy(belongsTo(id), closed) }];
 }
 
 /** The groups that a user belongs to, and the groups above whatever they belong to: to those they may look up. */

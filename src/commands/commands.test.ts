@@ -142,13 +142,21 @@ describe("commands", () => {
       assert.match(taken.stderr, /EADDRINUSE|in use/);
     }));
 
-  test("seed makes users, the same for the same count", async () => {
+  test("seed makes users and tokens, the same for the same count", async () => {
     const fresh = await freshDatabase();
     const own = await testApp({ databaseUrl: fresh });
     try {
-      const { code, stdout } = await fairlead(["seed", "--users", "200"], { FAIRLEAD_DATABASE_URL: fresh });
+      const { code, stdout } = await fairlead(["seed", "--users", "200", "--tokens", "600"], {
+        FAIRLEAD_DATABASE_URL: fresh,
+      });
       assert.equal(code, 0);
-      assert.match(stdout, /^Made 200 users/);
+      assert.match(stdout, /^Made 200 users, 2000 projects and 600 tokens/);
+      const { token } = await own.makeUser({ admin: true });
+      const tokens = await own.get("/personal_access_tokens?state=inactive", { token });
+      assert.ok(Number(tokens.headers["x-total"]) > 300);
+      const [account] = (await own.get("/service_accounts?sort=asc", { token })).body as { id: number }[];
+      const most = await own.get(`/personal_access_tokens?user_id=${account?.id}`, { token });
+      assert.ok(Number(most.headers["x-total"]) >= 50);
       const { headers } = await own.get("/users?per_page=100");
       assert.ok(Number(headers["x-total"]) > 150);
       const wrong = await fairlead(["seed", "--users", "some"], { FAIRLEAD_DATABASE_URL: fresh });

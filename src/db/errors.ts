@@ -1,5 +1,5 @@
 import { DatabaseError } from "pg";
-import { badFields, conflict, missing, Refusal, unavailable } from "#lib/refusal.ts";
+import { badFields, badRequest, conflict, missing, Refusal, unavailable } from "#lib/refusal.ts";
 
 /** What a caller is told when a constraint of this name refuses a row; one that is not here refuses only our bugs. */
 const byConstraint: Readonly<Record<string, () => Refusal>> = {
@@ -16,10 +16,17 @@ const byConstraint: Readonly<Record<string, () => Refusal>> = {
   emails_email_taken: () => conflict("Email has already been taken"),
   identities_extern_uid_taken: () => badFields({ "identities.extern_uid": ["has already been taken"] }),
   identities_one_a_provider: () => badFields({ "identities.provider": ["has already been taken"] }),
+  keys_fingerprint_taken: () => badFields({ fingerprint_sha256: ["has already been taken"] }),
+  verified_domains_once_a_group: () => badFields({ domain: ["has already been taken"] }),
+  verified_domains_taken: () => badFields({ domain: ["has already been taken"] }),
   // The user was there a moment ago and was deleted by someone else.
   emails_user_id_fkey: () => missing("User"),
   identities_user_id_fkey: () => missing("User"),
   personal_access_tokens_user_id_fkey: () => missing("User"),
+  // Somebody rotated it meanwhile.
+  personal_access_tokens_previous: () => badRequest("Token already revoked"),
+  sessions_user_id_fkey: () => missing("User"),
+  second_factors_user_id_fkey: () => missing("User"),
   user_custom_attributes_user_id_fkey: () => missing("User"),
   members_user_id_fkey: () => missing("User"),
   members_group_id_fkey: () => missing("Group"),
@@ -27,6 +34,9 @@ const byConstraint: Readonly<Record<string, () => Refusal>> = {
   shares_project_id_fkey: () => missing("Project"),
   stars_project_id_fkey: () => missing("Project"),
   stars_user_id_fkey: () => missing("User"),
+  user_statuses_user_id_fkey: () => missing("User"),
+  users_created_by_id_fkey: () => missing("User"),
+  users_provisioned_by_group_id_fkey: () => missing("Group"),
   projects_namespace_id_fkey: () => missing("Namespace"),
 };
 

@@ -54,6 +54,7 @@ export async function seedTree(url: string, size: TreeSize, tell: (state: string
     await run("shares", SHARES, [Math.floor(size.groups / 10)]);
     await run("stars", STARS, [Math.floor(size.projects / 4)]);
     await run("routes", ROUTES);
+    await run("domains", DOMAIN);
     for (const [at, definition] of indexes.entries()) await run(`index ${at + 1} of ${indexes.length}`, definition);
     for (const table of ["namespaces", "projects"]) await client.query(`alter table ${table} enable trigger user`);
     await run("statistics", `vacuum analyze ${TABLES.join(", ")}`);
@@ -175,6 +176,12 @@ const FIRST_MEMBERS = `
   )
   insert into members (user_id, group_id, access_level)
   select (select id from people where n = 2), id, 30 from namespaces
+  where parent_id is null and path = '${LARGEST_GROUP}' and kind = 'group' on conflict do nothing`;
+
+/** The domain of all seeded people, so that they are the largest group's enterprise users. */
+const DOMAIN = `
+  insert into verified_domains (group_id, domain, verification_code, verified_at, verified_by)
+  select id, 'example.com', 'seed', now(), 'administrator' from namespaces
   where parent_id is null and path = '${LARGEST_GROUP}' and kind = 'group' on conflict do nothing`;
 
 /** Two in five memberships are of groups, the others of projects. */

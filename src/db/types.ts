@@ -65,7 +65,7 @@ interface KeysTable {
   user_id: number | null;
   title: string;
   key: string;
-  fingerprint_md5: string;
+  fingerprint_md5: string | null;
   fingerprint_sha256: string;
   usage_type: Generated<"auth_and_signing" | "auth" | "signing">;
   created_at: Generated<string>;
@@ -79,6 +79,7 @@ interface MailedLinksTable {
   user_id: number;
   email: string;
   expires_at: string;
+  ended: Generated<boolean>;
 }
 
 interface MembersTable {

@@ -6,8 +6,9 @@ import type { Services } from "#services.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { noSuchRoute, wrongMethod } from "./errors.ts";
 import { type Exchange, sendError, sendNothing } from "./exchange.ts";
+import { type Kernel, makeKernel, open, refuseOversize } from "./kernel.ts";
 import { namespaceAddress, rewriteTarget, routeOf } from "./paths.ts";
-import { countRefused, type Kernel, makeKernel, open, refuseOversize, serve } from "./serve.ts";
+import { countRefused, serve } from "./serve.ts";
 
 export const API = "/api/v4";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
@@ -107,7 +108,10 @@ function answerOtherMethods(app: FastifyInstance, kernel: Kernel, url: string, s
     handler(request, reply) {
       const exchange = openUnknown(kernel, request, reply);
       exchange.headers.push("allow", allow, "access-control-allow-methods", allow, "access-control-max-age", "7200");
-      exchange.headers.push("access-control-allow-headers", "authorization, content-type, private-token, sudo");
+      exchange.headers.push(
+        "access-control-allow-headers",
+        "authorization, content-type, idempotency-key, private-token, sudo",
+      );
       sendNothing(exchange, 204);
     },
   });

@@ -1,5 +1,5 @@
 import type { Origin } from "#access/access.ts";
-import type { Actor } from "#access/actor.ts";
+import type { Actor, UserByToken } from "#access/actor.ts";
 import type { Tx } from "#db/database.ts";
 import type { AuditTarget } from "./endpoint.ts";
 
@@ -7,7 +7,7 @@ import type { AuditTarget } from "./endpoint.ts";
 export async function writeAudit(
   tx: Tx,
   event: string,
-  actor: Pick<Actor, "user" | "sudoer"> | null,
+  actor: (Pick<Actor, "user" | "sudoer"> & Partial<Pick<UserByToken, "token">>) | null,
   { address, requestId }: Origin,
   target: AuditTarget | undefined,
 ) {
@@ -23,7 +23,8 @@ export async function writeAudit(
       target_name: target?.name ?? null,
       entity_type: target?.entity?.type ?? "Instance",
       entity_id: target?.entity?.id ?? null,
-      details: target?.details ?? {},
+      // Whoever used an impersonation token was not the user, though nobody can say who it was.
+      details: { ...target?.details, ...(actor?.token?.impersonation && { impersonation_token_id: actor.token.id }) },
       ip_address: address,
       request_id: requestId,
     })

@@ -113,6 +113,8 @@ export interface Endpoint {
   readonly deprecated?: true;
   /** Other names that a client gives a parameter of a multipart body. */
   readonly camelCase?: true;
+  /** Whether the answer is kept for a while, for a caller who asks again with the same `Idempotency-Key`. */
+  readonly keepsAnswer?: true;
   prepare?(context: never): unknown;
   handle(context: never): unknown;
 }
@@ -149,6 +151,7 @@ export function endpoint<
     readonly plan?: Plan;
     readonly deprecated?: true;
     readonly camelCase?: true;
+    readonly keepsAnswer?: M extends "GET" ? never : true;
     /** Slow work that must not hold a connection: it is done before the transaction, and its result handed on. */
     prepare?(context: Common & Granted & { readonly params: Static<Params> }): Promise<Prepared>;
     handle(

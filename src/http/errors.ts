@@ -21,6 +21,7 @@ const STATUS: Record<Kind, number> = {
 
 export interface ErrorAnswer {
   readonly status: number;
+  readonly contentType: string;
   readonly body: string;
   readonly headers: readonly (readonly [string, string])[];
   /** True where nobody foresaw it: the log gets the stack. */
@@ -31,11 +32,14 @@ export interface ErrorAnswer {
 export function errorAnswer(thrown: unknown): ErrorAnswer {
   const refusal = thrown instanceof Refusal ? thrown : refusalOf(thrown);
   if (!refusal) {
-    return { status: 500, body: '{"message":"500 Internal Server Error"}', headers: [], bug: true };
+    const body = '{"message":"500 Internal Server Error"}';
+    return { status: 500, contentType: "application/json", body, headers: [], bug: true };
   }
+  const { page } = refusal.details;
   return {
     status: STATUS[refusal.kind],
-    body: JSON.stringify(shapeOf(refusal.message, refusal.details)),
+    contentType: page === undefined ? "application/json" : "text/html; charset=utf-8",
+    body: page ?? JSON.stringify(shapeOf(refusal.message, refusal.details)),
     headers: headersOf(refusal.details),
     bug: false,
   };

@@ -21,7 +21,7 @@ const LINGER = 1000;
 const LOCKED_DOWN = "default-src 'none'; frame-ancestors 'none'";
 const EXPOSED =
   "Link, X-Total, X-Total-Pages, X-Per-Page, X-Page, X-Next-Page, X-Prev-Page, X-Request-Id, ETag, Retry-After, " +
-  "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset";
+  "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Idempotency-Replayed";
 
 /** One request and its answer: what is known of it so far, written to the wire and to the log once. */
 export interface Exchange {
@@ -103,7 +103,7 @@ export function sendMoved(exchange: Exchange, location: string) {
 
 export function sendError(exchange: Exchange, thrown: unknown) {
   const { reply, log, id } = exchange;
-  const { status, body, headers, bug } = errorAnswer(thrown);
+  const { status, contentType, body, headers, bug } = errorAnswer(thrown);
   if (bug) log.error({ request_id: id, operation: exchange.operation, err: withoutRow(thrown) }, "unexpected failure");
   if (reply.raw.headersSent) {
     reply.raw.destroy();
@@ -114,7 +114,7 @@ export function sendError(exchange: Exchange, thrown: unknown) {
   // A refused upload is not read to its end just to keep the connection.
   if (status === 413) exchange.headers.push("connection", "close");
   if (exchange.plainErrors) return finish(exchange, status, "text/plain", `${textOf(body)}\n`);
-  finish(exchange, status, "application/json", body);
+  finish(exchange, status, contentType, body);
 }
 
 // PostgreSQL repeats the whole row that it refused, which is nobody's business but its owner's.

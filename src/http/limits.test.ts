@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { makeLimiter, refuseOverBudget } from "./limits.ts";
+import { readConfig } from "#config.ts";
+import { makeLimiter, refuseOverBudget, takeBudget } from "./limits.ts";
 
 const MINUTE = 60_000;
 
@@ -63,5 +64,32 @@ describe("the limiter", () => {
     assert.equal(waitAt(119_999), 1);
     assert.equal(waitAt(125_000), 1);
     assert.doesNotThrow(() => refuseOverBudget({ ...over, observed: 1 }, "api", 0));
+  });
+
+  test("signing in is counted by address, whoever asks, and by the network of an IPv6 address", () => {
+    const limiter = makeLimiter(() => 0);
+    const config = readConfig({});
+    const observed = (address: string, userId?: number) => takeBudget(limiter, config, "sign-in", userId, address);
+    assert.deepEqual(observed("192.0.2.1"), { name: "throttle_sign_in", limit: 20, observed: 1, reset: 60 });
+    assert.equal(observed("192.0.2.1", 7).observed, 2);
+    assert.equal(observed("192.0.2.2").observed, 1);
+    assert.equal(observed("::ffff:192.0.2.3").observed, 1);
+    assert.equal(observed("::ffff:192.0.2.4").observed, 1);
+    for (const [turn, address] of [
+      "2001:db8:1:2::1",
+      "2001:db8:1:2:3:4:5:6",
+      "2001:db8:1:2:ffff::",
+      "2001:db8:1:2::",
+    ].entries())
+      assert.equal(observed(address).observed, turn + 1, address);
+    for (const [turn, address] of ["2001:db8:1::1", "2001:db8:1:0:9::", "2001:db8:1::2:3:4:5"].entries())
+      assert.equal(observed(address).observed, turn + 1, address);
+    assert.equal(observed("::1").observed, 1);
+    assert.equal(observed("fe80::1%eth0").observed, 1);
+    assert.equal(
+      takeBudget(limiter, config, "api", undefined, "192.0.2.1").observed,
+      1,
+      "other requests are not in it",
+    );
   });
 });

@@ -1,8 +1,12 @@
+import { isIPv6 } from "node:net";
 import type { Config } from "#config.ts";
 import { Refusal, unavailable } from "#lib/refusal.ts";
 
 /** Which budget an endpoint draws on; a sender that takes 429 as final is told 503 instead. */
-export type LimitClass = "api" | "ingestion" | "none";
+export type LimitClass = "api" | "ingestion" | "sign-in" | "none";
+
+/** Tries a minute from one address: enough for people, too few to try many names. */
+const SIGN_INS = 20;
 
 const MINUTE = 60_000;
 // An attacker with many addresses must not fill the memory: past this the minute's counts start anew.
@@ -77,6 +81,7 @@ export function makeLimiter(now: () => number): Limiter {
 /** A caller as all processes spell it. */
 const shared = (caller: Caller) => (typeof caller === "number" ? `u${caller}` : caller);
 
+const SIGN_IN = "throttle_sign_in";
 const NAMES = {
   api: { user: "throttle_authenticated_api", address: "throttle_unauthenticated_api" },
   ingestion: { user: "throttle_authenticated_ingestion", address: "throttle_unauthenticated_ingestion" },
@@ -90,9 +95,20 @@ export function takeBudget(
   userId: number | undefined,
   address: string,
 ): Budget {
+  if (limit === "sign-in") return limiter.take(`${limit} ${networkOf(address)}`, SIGN_IN, SIGN_INS);
   const { user, address: anonymous } = NAMES[limit];
   if (userId === undefined) return limiter.take(`${limit} ${address}`, anonymous, config.rateLimitAddress);
   return limiter.take(limit === "api" ? userId : `${limit} ${userId}`, user, config.rateLimitUser);
+}
+
+/** Whoever has an address of IPv6 has all that begin with the same 64 bits. */
+function networkOf(address: string): string {
+  if (!isIPv6(address) || address.includes(".")) return address;
+  const [head = "", tail] = address.split("::");
+  const before = head === "" ? [] : head.split(":");
+  const after = tail ? tail.split(":") : [];
+  const all = [...before, ...Array.from({ length: 8 - before.length - after.length }, () => "0"), ...after];
+  return all.slice(0, 4).join(":");
 }
 
 export function refuseOverBudget(budget: Budget, limit: LimitClass, now: number) {

@@ -76,6 +76,14 @@ export const sharedComponents = (schemas: Json): Json => ({
       description: "Id or username of the user to act for; for administrators whose token has the scope `sudo`",
       schema: text,
     },
+    idempotencyKey: {
+      name: "Idempotency-Key",
+      in: "header",
+      description:
+        "A name of the caller's choice for this request. Asked again with it and the same token within ten minutes, " +
+        "the answer is the same, and nothing is done twice; for another request it is refused with 422",
+      schema: { ...text, minLength: 1, maxLength: 255, pattern: "^[ -~]+$" },
+    },
   },
   headers: {
     "X-Request-Id": header("What the log calls this request"),
@@ -90,6 +98,7 @@ export const sharedComponents = (schemas: Json): Json => ({
     "RateLimit-Remaining": header("Requests left in this minute", "integer"),
     "RateLimit-Reset": header("When the minute ends, in seconds since 1970", "integer"),
     "Retry-After": header("Seconds to wait", "integer"),
+    "Idempotency-Replayed": header("`true` where the answer was given before"),
   },
   responses: {
     "400": refusal("A parameter is missing or wrong, or the change is refused", { error: "name is missing" }),

@@ -100,11 +100,14 @@ function inputOf({ name, endpoint }: Operation, params: TObject, schemas: Schema
   const inPath = names.map((key) => parameter(key, params.properties[key] ?? {}, "path", schemas));
   const query = inQuery ? others.map(([key, schema]) => parameter(key, schema, "query", schemas)) : [];
   return {
-    parameters: [...inPath, ...query, { $ref: "#/components/parameters/sudo" }],
+    parameters: [...inPath, ...query, ...sharedParameters(endpoint)],
     ...(body !== "params" && { requestBody: { required: true, content: { "*/*": {} } } }),
     ...(!inQuery && others.length > 0 && { requestBody: bodyOf(name, others, params, schemas) }),
   };
 }
+
+const sharedParameters = ({ keepsAnswer }: Endpoint): Json[] =>
+  [...(keepsAnswer ? ["idempotencyKey"] : []), "sudo"].map((name) => ({ $ref: `#/components/parameters/${name}` }));
 
 function parameter(key: string, schema: TSchema, place: "path" | "query", { write }: SchemaWriter): Json {
   const { description, deprecated, "x-plan": plan, "x-offering": offering, ...value } = write(schema);
@@ -167,16 +170,17 @@ function successAnswer(endpoint: Endpoint, { write }: SchemaWriter): Json {
   const schema = schemaOf(endpoint.returns);
   const plain = plainOf(endpoint.returns);
   const paging = pagedOf(endpoint.returns) ? PAGING_HEADERS : [];
+  const replayed = endpoint.keepsAnswer ? ["Idempotency-Replayed"] : [];
   return {
     description: STATUS_CODES[successOf(endpoint)] ?? "Success",
-    headers: headerRefs(["X-Request-Id", ...paging]),
+    headers: headerRefs(["X-Request-Id", ...paging, ...replayed]),
     ...(schema && { content: { "application/json": { schema: write(schema) } } }),
     ...(plain && { content: { [plain.contentType]: {} } }),
   };
 }
 
 function refusals({ limit = "api" }: Endpoint): Json {
-  const tooMany = { api: ["429"], ingestion: ["503"], none: [] }[limit];
+  const tooMany = { api: ["429"], "sign-in": ["429"], ingestion: ["503"], none: [] }[limit];
   const statuses = ["400", "401", "403", "404", ...tooMany, "default"];
   return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }]));
 }

@@ -10,6 +10,7 @@ import {
   type PagingOptions,
   type Part,
   refuseTooFar,
+  whole,
 } from "./paging.ts";
 
 type AnyQuery<O> = SelectQueryBuilder<any, any, O>;
@@ -98,8 +99,6 @@ function reader(id: string, unfiltered: AnyQuery<any> | undefined, isWhole: bool
 }
 
 const unchanged: Order = (query) => query;
-
-const whole = (part: Part, first: Order): AnyQuery<any> => (typeof part === "function" ? part(first) : part);
 
 // As with pages, but the parts of a page far in must each be read as far.
 const DEPTHS = [MOST_PER_PAGE + 1, 1000, 5000, 20_000, 50_000 + MOST_PER_PAGE] as const;

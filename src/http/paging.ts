@@ -37,6 +37,8 @@ export type First = <O>(query: AnyQuery<O>) => AnyQuery<O>;
 /** A part of a list; one that is itself put together of lists is told how much of each it needs. */
 export type Part = AnyQuery<any> | ((first: First) => AnyQuery<any>);
 
+export const whole = (part: Part, first: First): AnyQuery<any> => (typeof part === "function" ? part(first) : part);
+
 export interface PageOptions {
   /**
    * The list without any condition, which the given one may be. With it, a page is found among ids alone, which an index

@@ -5,6 +5,7 @@ import type { Credentials } from "#access/authenticate.ts";
 import type { Config } from "#config.ts";
 import { badParameter } from "#lib/refusal.ts";
 import { TOKEN_PREFIX } from "#lib/secrets.ts";
+import { readCookie } from "./cookies.ts";
 import type { RawSet } from "./params/raw.ts";
 
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -38,8 +39,16 @@ function timePart(now: number): string {
   return text;
 }
 
-/** Every token that the request shows and whom it wants to act for; nothing of it is believed yet. */
-export function credentialsOf(request: FastifyRequest, params: RawSet, origin: Origin): Credentials {
+/**
+ * Every token that the request shows, or its session, and whom it wants to act for; nothing of it is believed yet. The
+ * name of the cookie is asked for only where there are cookies.
+ */
+export function credentialsOf(
+  request: FastifyRequest,
+  params: RawSet,
+  origin: Origin,
+  cookieName: () => string,
+): Credentials {
   const { headers } = request;
   const tokens: string[] = [];
   const header = headers["private-token"];
@@ -49,7 +58,17 @@ export function credentialsOf(request: FastifyRequest, params: RawSet, origin: O
   const parameter = params["private_token"];
   if (typeof parameter === "object" && parameter !== null) throw badParameter("private_token is invalid");
   if (parameter !== undefined && parameter !== "" && parameter !== null) tokens.push(String(parameter));
-  return { tokens, sudo: params["sudo"] ?? headers["sudo"], origin };
+  const fetchSite = headers["sec-fetch-site"];
+  const sameOrigin = fetchSite === "same-origin";
+  const secret = headers.cookie === undefined ? undefined : readCookie(headers.cookie, cookieName());
+  const csrfToken = headers["x-csrf-token"]?.toString();
+  return {
+    tokens,
+    session: secret === undefined ? undefined : { secret, csrfToken, sameOrigin },
+    foreign: fetchSite !== undefined && !sameOrigin,
+    sudo: params["sudo"] ?? headers["sudo"],
+    origin,
+  };
 }
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
@@ -109,7 +128,10 @@ export function linkTo(
   return target.length > MOST_TARGET ? undefined : site + target;
 }
 
-const SECRETS = new Set(["private_token", "access_token", "job_token", "token", "password"]);
+const SECRETS = new Set([
+  ...["private_token", "access_token", "job_token", "token"],
+  ...["password", "current_password", "new_password", "otp_attempt"],
+]);
 
 /** No target holds more; a body may, and making pairs of all of it would take too long. */
 const MOST_PAIRS = MOST_TARGET / 2;

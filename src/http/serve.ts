@@ -1,18 +1,28 @@
-import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { TObject } from "typebox";
 import { type Origin, requireActor } from "#access/access.ts";
 import { authenticate } from "#access/authenticate.ts";
-import { badParameter, forbidden, Refusal } from "#lib/refusal.ts";
+import { forbidden, Refusal } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 import { writeAudit } from "./audit.ts";
 import { type Encoding, encodingOf, readBody, readSmallBody } from "./body.ts";
+import { cookieNameFor } from "./cookies.ts";
 import { type AuditTarget, type Endpoint, pathNames, plainOf, schemaOf, successOf } from "./endpoint.ts";
-import { noSuchRoute, targetTooLong } from "./errors.ts";
+import { noSuchRoute } from "./errors.ts";
 import { type Exchange, sendError, sendJson, sendMoved, sendNothing, sendPlain, sendStream } from "./exchange.ts";
 import { fieldGate, offered, paidFor, withinPlan, withProperties } from "./gates.ts";
 import { type LimitClass, refuseOverBudget, takeBudget } from "./limits.ts";
+import {
+  keepAnswer,
+  type KeptAnswer,
+  type Keyed,
+  keyedRequest,
+  requestDigest,
+  takePlace,
+  whoRepeats,
+} from "./kept-answers.ts";
+import { type Kernel, open, refuseOversize } from "./kernel.ts";
 import { pager } from "./pages.ts";
 import { type PagedMark, type PagingInput, pagingParams, readPaging } from "./paging.ts";
 import { compileParams } from "./params/coerce.ts";
@@ -20,70 +30,7 @@ import { parseQuery } from "./params/brackets.ts";
 import { parseJson } from "./params/json.ts";
 import { readMultipart } from "./params/multipart.ts";
 import { emptySet, merge, type RawSet, snakeCase } from "./params/raw.ts";
-import { credentialsOf, linkTo, MOST_TARGET, requestIds, siteNamer } from "./request.ts";
-
-/** What all endpoints of one application share. */
-export interface Kernel {
-  readonly services: Services;
-  readonly newId: (now: number) => string;
-  readonly siteOf: (request: FastifyRequest) => string;
-}
-
-export const makeKernel = (services: Services): Kernel => ({
-  services,
-  newId: requestIds(),
-  siteOf: siteNamer(services.config),
-});
-
-const MOST_HEADERS = 100;
-
-/** Opens an exchange and refuses what is too large to be looked at. */
-export function open(
-  { newId, services }: Kernel,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  operation: string,
-  meter: Exchange["meter"],
-  plainErrors = false,
-): Exchange {
-  reply.hijack();
-  // A caller who is gone already has no address any more, whatever the type says.
-  const { ip }: { ip: string | undefined } = request;
-  return {
-    request,
-    reply,
-    id: newId(Date.now()),
-    address: ip ?? "0.0.0.0",
-    startedAt: performance.now(),
-    operation,
-    headers: [],
-    meter,
-    log: services.log,
-    plainErrors,
-    lifecycle: services.lifecycle,
-    actor: null,
-    budget: undefined,
-    status: undefined,
-  };
-}
-
-export function refuseOversize(request: FastifyRequest) {
-  if (request.originalUrl.length > MOST_TARGET) throw targetTooLong();
-  if (request.raw.rawHeaders.length > MOST_HEADERS * 2) {
-    throw new Refusal("too many headers", "431 Request Header Fields Too Large", { error: "Too many headers" });
-  }
-  refuseHosts(request.raw);
-}
-
-/** Servers in front of us could take another host than we do, were there two of them. */
-function refuseHosts({ rawHeaders, httpVersion }: IncomingMessage) {
-  let hosts = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? "";
-    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
-  }
-  if (hosts > 1 || (hosts === 0 && httpVersion === "1.1")) throw badParameter("The request must name one host");
-}
+import { credentialsOf, linkTo } from "./request.ts";
 
 /** The parameters of an endpoint with those of its paging. */
 export function paramsOf({ params, returns }: Endpoint): TObject {
@@ -124,11 +71,14 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
     if (!isOffered) throw noSuchRoute();
     const path = request.params as Record<string, string>;
     const { encoding, raw } = await readRaw(request, path);
-    const { actor, row } = await identify(exchange, raw);
+    const sent = async () => readParams(encoding === "multipart" ? await withMultipart(request, raw) : raw);
+    const caller = endpoint.keepsAnswer ? await identifyOrRepeat(exchange, raw, sent) : await identify(exchange, raw);
+    if ("repeated" in caller) return gate(caller.repeated);
+    const { actor, row } = caller;
     exchange.actor = actor;
     if (!isPaidFor) throw forbidden();
-    const granted = await endpoint.access.check({ config, db, actor, row, path, address: exchange.address });
-    const params = readParams(encoding === "multipart" ? await withMultipart(request, raw) : raw);
+    const granted = await endpoint.access.check({ config, db, actor, row, path, ...originOf(exchange) });
+    const params = await sent();
     const site = kernel.siteOf(request);
     const context: Record<string, unknown> = {
       services,
@@ -151,13 +101,16 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
       context["body"] = bytes;
       context["json"] = () => parseJson(bytes, body.json);
     }
+    const keyed = endpoint.keepsAnswer && keyedRequest(request.headers, caller, operation, params);
     if (prepare) Object.assign(context, await prepare(context));
-    return gate(await run(context, exchange));
+    return gate(await run(context, exchange, keyed));
   }
 
-  async function run(context: Record<string, unknown>, exchange: Exchange): Promise<unknown> {
+  async function run(context: Record<string, unknown>, exchange: Exchange, keyed: Keyed | undefined): Promise<unknown> {
     if (data) return handle(context);
-    return db.transaction(async (tx) => {
+    const { kept, answer } = await db.transaction(async (tx) => {
+      const kept = keyed && (await takePlace(tx, services.sealing, keyed));
+      if (kept) return { kept };
       let target: AuditTarget | undefined;
       const answer = await handle({
         ...context,
@@ -166,8 +119,37 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
         setStatus: (status: number) => (exchange.status = status),
       });
       await writeAudit(tx, endpoint.audit ?? operation, exchange.actor, originOf(exchange), target);
-      return answer;
+      if (keyed) await keepAnswer(tx, services.sealing, keyed, { status: exchange.status ?? success, answer });
+      return { answer };
     });
+    return kept ? told(exchange, kept) : answer;
+  }
+
+  /** A rotation ends the token that asks for it, which must not keep its caller from asking again. */
+  async function identifyOrRepeat(exchange: Exchange, raw: RawSet, sent: () => Promise<object>) {
+    const before = await answerAgain(exchange, raw, sent);
+    if (before !== undefined) return { repeated: before };
+    try {
+      return await identify(exchange, raw);
+    } catch (refusal) {
+      // The rotation may have come to its end between the two looks.
+      const after = await answerAgain(exchange, raw, sent);
+      if (after === undefined) throw refusal;
+      return { repeated: after };
+    }
+  }
+
+  async function answerAgain(exchange: Exchange, raw: RawSet, sent: () => Promise<object>): Promise<unknown> {
+    const { request } = exchange;
+    const { tokens, sudo } = credentialsOf(request, raw, originOf(exchange), () => "");
+    const [token, ...others] = tokens;
+    if (token === undefined || others.length > 0 || sudo !== undefined) return undefined;
+    const repeated = await whoRepeats(db, services.sealing, request.headers, token);
+    if (!repeated) return undefined;
+    const { actor } = repeated;
+    exchange.actor = actor;
+    count(services, exchange, limit, actor.user.id);
+    return told(exchange, await repeated.answer(requestDigest(operation, actor, await sent())));
   }
 
   // Tokens may stand in a small body, so that is read first; files, raw bodies and streams wait until the caller is known.
@@ -180,12 +162,10 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   }
 
   async function identify(exchange: Exchange, raw: RawSet) {
-    const caller = await authenticate(
-      db,
-      credentialsOf(exchange.request, raw, originOf(exchange)),
-      endpoint.access,
-      reads,
-    );
+    const { request } = exchange;
+    const cookieName = () => cookieNameFor(config, kernel.siteOf(request));
+    const credentials = credentialsOf(request, raw, originOf(exchange), cookieName);
+    const caller = await authenticate(db, credentials, endpoint.access, reads);
     if (endpoint.access.signedIn) requireActor(caller.actor);
     if (caller.used) services.tokenUse.note(caller.used);
     count(services, exchange, limit, caller.actor?.user.id);
@@ -225,7 +205,18 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   };
 }
 
-const originOf = ({ address, id }: Exchange): Origin => ({ address, requestId: id });
+/** An answer that was given before. */
+function told(exchange: Exchange, { status, answer }: KeptAnswer): unknown {
+  exchange.status = status;
+  exchange.headers.push("idempotency-replayed", "true");
+  return answer;
+}
+
+const originOf = ({ address, id, request }: Exchange): Origin => ({
+  address,
+  requestId: id,
+  agent: request.headers["user-agent"] ?? "",
+});
 
 function count({ config, limiter }: Services, exchange: Exchange, limit: LimitClass, userId: number | undefined) {
   if (!config.rateLimits || limit === "none") return;

@@ -83,6 +83,7 @@ async function run({ services, engine, jobs, inTurn }: Shift, held: HeldJob, onE
       }),
     );
   const context: JobContext<unknown> = {
+    id: held.id,
     payload,
     services,
     signal: held.signal,

@@ -5,6 +5,8 @@ import type { Queue } from "./queues.ts";
 
 /** What a job is given to do its work. */
 export interface JobContext<Payload> {
+  /** The same at every attempt. */
+  readonly id: string;
   readonly payload: Payload;
   readonly services: Services;
   /** Turned on when the attempt lost its job or the process leaves: what it still does will not count. */

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
+import { argon2Sync } from "node:crypto";
 import { describe, test } from "node:test";
 import { boundedPasswords } from "./passwords.ts";
 import { Refusal } from "./refusal.ts";
+
+/** A digest made elsewhere, at a cost of its own. */
+function digestAt(memory: number, passes: number, password: string): string {
+  const nonce = Buffer.from("salt of sixteen!");
+  const tag = argon2Sync("argon2id", { message: password, nonce, memory, passes, parallelism: 1, tagLength: 32 });
+  const text = (bytes: Buffer) => bytes.toString("base64").replaceAll("=", "");
+  return `$argon2id$v=19$m=${memory},t=${passes},p=1$${text(nonce)}$${text(tag)}`;
+}
 
 describe("passwords", () => {
   test("are argon2id with a salt of their own", async () => {
@@ -11,9 +20,55 @@ describe("passwords", () => {
     assert.notEqual(one, two);
   });
 
+  test("match their own digest and no other", async () => {
+    const passwords = boundedPasswords(2);
+    const digest = await passwords.hash("Ahoy – ahoy");
+    assert.deepEqual(await passwords.verify("Ahoy – ahoy", digest), { matches: true, outdated: false });
+    for (const wrong of ["Ahoy – aho", "ahoy – ahoy", "Ahoy – ahoy ", ""]) {
+      assert.equal((await passwords.verify(wrong, digest)).matches, false, wrong);
+    }
+    for (const none of [null, "", "canary", digest.slice(0, -20), digest.replace("argon2id", "argon2i")]) {
+      assert.equal((await passwords.verify("Ahoy – ahoy", none)).matches, false, String(none));
+    }
+  });
+
+  test("are verified at the cost that their digest names, and one of another cost is told to be outdated", async () => {
+    const passwords = boundedPasswords(1);
+    for (const [memory, passes] of [
+      [64, 1],
+      [19_456, 3],
+      [9728, 2],
+    ] as const) {
+      const digest = digestAt(memory, passes, "old");
+      assert.deepEqual(await passwords.verify("old", digest), { matches: true, outdated: true });
+      assert.equal((await passwords.verify("older", digest)).matches, false);
+    }
+  });
+
+  test("without a digest it takes as long as with one", async () => {
+    const passwords = boundedPasswords(1);
+    const digest = await passwords.hash("right");
+    const times = { known: [] as number[], unknown: [] as number[] };
+    for (let n = 0; n < 15; n++) {
+      for (const [kind, given] of [
+        ["known", digest],
+        ["unknown", null],
+      ] as const) {
+        const from = performance.now();
+        await passwords.verify("wrong", given);
+        times[kind].push(performance.now() - from);
+      }
+    }
+    const median = (values: number[]) => values.toSorted((a, b) => a - b)[7] ?? 0;
+    const ratio = median(times.unknown) / median(times.known);
+    assert.ok(ratio > 0.6 && ratio < 1.6, `${ratio}`);
+  });
+
   test("those that would wait too long are refused, the others are all done", async () => {
     const passwords = boundedPasswords(1);
-    const results = await Promise.allSettled(Array.from({ length: 53 }, () => passwords.hash("x")));
+    const results = await Promise.allSettled(
+      Array.from({ length: 53 }, (_, n) => (n % 2 === 0 ? passwords.hash("x") : passwords.verify("x", null))),
+    );
     const refused = results.filter((result) => result.status === "rejected");
     assert.equal(refused.length, 2, "one runs, fifty wait");
     for (const { reason } of refused) assert.ok(reason instanceof Refusal && reason.kind === "unavailable");

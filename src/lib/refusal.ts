@@ -28,6 +28,8 @@ export interface Details {
   readonly moved?: { readonly name: string; readonly id: number };
   /** Seconds after which another try makes sense. */
   readonly retryAfter?: number;
+  /** A page of HTML that says it, where people look and no program. */
+  readonly page?: string;
 }
 
 /** The one error that a caller is meant to see; anything else thrown is a bug. */

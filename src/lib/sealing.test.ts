@@ -27,6 +27,15 @@ describe("sealing", () => {
     }
   });
 
+  test("a derived secret is the same for the same words and key, and another for others", async () => {
+    const { derive } = sealing();
+    const secret = await derive("mail 1");
+    assert.equal(secret.length, 32);
+    assert.deepEqual(await derive("mail 1"), secret);
+    assert.notDeepEqual(await derive("mail 2"), secret);
+    assert.notDeepEqual(await sealing().derive("mail 1"), secret);
+  });
+
   test("a key that could not be read is asked for again", async () => {
     let tries = 0;
     const { seal } = sealingBy(async () => {

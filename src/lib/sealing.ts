@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import type { SealingKey } from "./sealing-key.ts";
 
 /** Seals what must be kept but not read by whoever sees the database. */
@@ -6,6 +6,8 @@ export interface Sealing {
   /** `place` says where it is kept, such as `second_factors.sealed_secret 7`: moved elsewhere it does not open. */
   seal(text: string, place: string): Promise<Buffer>;
   unseal(sealed: Buffer, place: string): Promise<string>;
+  /** A secret of 256 bits that is the same each time for the same words, and that nobody without the key can tell. */
+  derive(words: string): Promise<Buffer>;
 }
 
 const NONCE = 12;
@@ -27,6 +29,10 @@ export function sealingBy(ensureKey: () => Promise<SealingKey>): Sealing {
       const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(`${id} ${place}`));
       const body = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
       return Buffer.concat([Buffer.from(`${id}:`), nonce, cipher.getAuthTag(), body]);
+    },
+    async derive(words) {
+      const { key } = await known();
+      return Buffer.from(hkdfSync("sha256", key, "", words, 32));
     },
     async unseal(sealed, place) {
       const { id, key } = await known();

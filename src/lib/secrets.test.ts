@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { crc32 } from "node:zlib";
-import { newToken } from "./secrets.ts";
+import { isSameSecret, newToken } from "./secrets.ts";
 
 describe("secrets", () => {
   test("a token is our prefix, 160 random bits and their checksum", () => {
@@ -14,5 +14,11 @@ describe("secrets", () => {
 
   test("none comes twice", () => {
     assert.equal(new Set(Array.from({ length: 2000 }, newToken)).size, 2000);
+  });
+
+  test("two are the same or not, of whatever length", () => {
+    assert.equal(isSameSecret("é secret", "é secret"), true);
+    for (const other of ["", "é", "é secreT", "e secret", "é secret "])
+      assert.equal(isSameSecret("é secret", other), false);
   });
 });

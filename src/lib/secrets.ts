@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 export const TOKEN_PREFIX = "flpat-";
@@ -8,3 +8,7 @@ export function newToken(): string {
   const body = `${TOKEN_PREFIX}${randomBytes(20).toString("base64url")}`;
   return body + crc32(body).toString(36).padStart(7, "0");
 }
+
+/** Compares without telling by the time it takes where the two differ; their digests are of one length, whatever they are. */
+export const isSameSecret = (one: string, other: string): boolean =>
+  timingSafeEqual(hash("sha256", one, "buffer"), hash("sha256", other, "buffer"));

@@ -48,9 +48,12 @@ describe("what somebody lost", () => {
     const { operation, line } = inPlace;
     const user = await world.makeAccount(loss.had.account);
     const caller: Caller = { name: user.username, role: "user", ...loss.had };
-    const { kind, child, holds, state = "live" } = line.place;
+    const { kind, top, child, holds, state = "live" } = line.place;
     const visibility = loss.had.visibility ?? "private";
-    const wish = { kind, caller, acting: user.id, visibility, state, ...(child && { child }), ...(holds && { holds }) };
+    const wish = {
+      ...{ kind, caller, acting: user.id, visibility, state },
+      ...{ ...(top && { top }), ...(child && { child }), ...(holds && { holds }) },
+    };
     const reads = operation.endpoint.method === "GET";
     // What is written could not be written a second time, so that one is tried at a place of the same kind.
     const [place, tried = place] = await world.land.make(reads ? [wish] : [wish, wish]);

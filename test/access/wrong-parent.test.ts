@@ -6,6 +6,7 @@ import { resources } from "#resources/index.ts";
 import { askAll } from "#test/matrix/ask.ts";
 import { type Cell, cellsOf, keyOf, linesOf } from "#test/matrix/cells.ts";
 import { expectedStatus, type Owner } from "#test/matrix/model.ts";
+import { give } from "#test/matrix/possessions.ts";
 import { makeWorld, type World } from "#test/matrix/world.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
@@ -17,7 +18,11 @@ const NO_CHILD: Readonly<Record<string, string>> = {
   "GET /uploads/-/system/group/avatar/:id/:file": "a file is asked for by its name",
   "GET /uploads/-/system/project/avatar/:id/:file": "a file is asked for by its name",
   "POST /groups/:id/projects/:project_id": "the project is one of elsewhere, which comes into the group",
+  "PUT /users/:id/custom_attributes/:key": "an attribute that is not there is made",
 };
+
+/** An id that nothing has. */
+const NOBODY = 4503599627370495;
 
 /** What does not belong to the parent in the path is not there, whatever the caller may do with it at its own place. */
 describe("a child of another parent", () => {
@@ -35,12 +40,32 @@ describe("a child of another parent", () => {
     const key = keyOf(operation);
     if (pathNames(operation.endpoint.path).length < 2 || key in NO_CHILD) continue;
     const nested = linesOf(operation).filter(({ place }) => place?.child !== undefined && place.child !== "oneself");
+    const has = linesOf(operation)[0]?.has;
+
+    if (has !== undefined) {
+      test(`${key}: is 404 as one that does not exist, and nothing is written`, async () => {
+        const administrator = await app.makeUser({ admin: true });
+        const { id } = await app.makeUser();
+        const theirs = await give(app.services.db.write, has, world.somebody.id, 0);
+        const before = await snapshot();
+        const ask = (child: string) => {
+          const [parent = "", name = ""] = pathNames(operation.endpoint.path);
+          const url = operation.endpoint.path.replace(`:${parent}`, String(id)).replace(`:${name}`, child);
+          return app.call(operation.endpoint.method, url, { token: administrator.token });
+        };
+        const [foreign, missing] = [await ask(theirs), await ask(String(NOBODY))];
+        assert.equal(foreign.status, 404);
+        assert.deepEqual([foreign.text, foreign.headers["etag"]], [missing.text, missing.headers["etag"]]);
+        assert.deepEqual(await snapshot(), before);
+      });
+      continue;
+    }
 
     test(`${key}: is 404 as one that does not exist, and nothing is written`, async () => {
       assert.notEqual(nested.length, 0, "a path with two names needs a line with its child, or a word in NO_CHILD");
       for (const line of nested) {
         const wrong: Owner[] = line.place?.inherits ? ["foreign"] : ["foreign", "above"];
-        const cells = cellsOf(operation, line).filter(isAboutTheChild);
+        const cells = cellsOf(operation, line).filter(isAboutTheChild).filter(isByToken);
         for (const owner of [...wrong, "missing"])
           assert.ok(
             cells.some((cell) => cell.owner === owner),
@@ -68,6 +93,9 @@ describe("a child of another parent", () => {
     assert.notDeepEqual(await snapshot(), before);
   });
 });
+
+/** A session is made for each request that is made by one, which would be seen as written. */
+const isByToken = ({ caller }: Cell) => caller.carrier !== "session";
 
 /** Whether the child is what the refusal is about: one that is there would be open to the caller. */
 const isAboutTheChild = (cell: Cell) =>

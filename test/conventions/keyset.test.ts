@@ -131,9 +131,9 @@ describe("keyset paging", () => {
   });
 
   test("on a list without it, and for any other value, offset is used", async () => {
-    const tokens = await app.get("/personal_access_tokens?pagination=keyset", { token: user.token });
-    assert.equal(tokens.status, 200);
-    assert.equal(tokens.headers["x-page"], "1");
+    const emails = await app.get("/user/emails?pagination=keyset", { token: user.token });
+    assert.equal(emails.status, 200);
+    assert.equal(emails.headers["x-page"], "1");
     const other = await app.get("/users?pagination=Keyset", { token: user.token });
     assert.equal(other.headers["x-page"], "1");
   });

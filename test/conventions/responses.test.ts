@@ -107,7 +107,7 @@ describe("responses", () => {
     const reply = await app.call("OPTIONS", "/users/1", { headers });
     assert.equal(reply.status, 204);
     assert.equal(reply.headers["access-control-allow-origin"], "*");
-    assert.equal(reply.headers["access-control-allow-methods"], "GET, PUT, HEAD");
+    assert.equal(reply.headers["access-control-allow-methods"], "GET, PUT, DELETE, HEAD");
     const allowed = (reply.headers["access-control-allow-headers"] ?? "").split(", ");
     for (const name of ["authorization", "content-type", "private-token", "sudo"]) assert.ok(allowed.includes(name));
   });

@@ -30,8 +30,8 @@ export interface Cluster {
   readonly services: Services;
   /** Every process that was started, dead ones included. */
   readonly processes: ReadonlySet<Process>;
-  /** Starts a worker that takes one job at a time from each of these queues. */
-  startWorker(queues: readonly string[], connected?: "straight" | "proxied"): Process;
+  /** Starts a worker that takes one job at a time from each of these queues, of mails some. */
+  startWorker(queues: readonly string[], connected?: "straight" | "proxied", env?: Record<string, string>): Process;
   close(): Promise<void>;
 }
 
@@ -74,9 +74,10 @@ export async function startCluster(): Promise<Cluster> {
     processes.add(child);
     return child;
   };
-  const startWorker = (queues: readonly string[], connected = "straight") =>
+  const startWorker = (queues: readonly string[], connected = "straight", env: Record<string, string> = {}) =>
     start("worker", "bin/node", [WORKER, ...queues], connected === "proxied" ? proxied : engine.url, {
       FAIRLEAD_JOB_CONCURRENCY: "git=1,bulk=1",
+      ...env,
     });
   const makeWeb = async (url: string): Promise<Web> => {
     const port = String(await freePort());

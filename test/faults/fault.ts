@@ -3,8 +3,8 @@ import type { Cluster } from "./cluster.ts";
 /** One way in which parts fail, what must hold afterwards, and the proof that a breach would be seen. */
 export interface Fault {
   readonly name: string;
-  /** Lets it happen so many times, or in proportion. */
-  run(cluster: Cluster, times: number): Promise<Report>;
+  /** Lets it happen so many times, or in proportion; `messages` is for those who send some. */
+  run(cluster: Cluster, times: number, messages: number): Promise<Report>;
   readonly controls: readonly Control[];
   /** Mostly waits, and so happens at the same time as its controls and as others that wait. */
   readonly waits?: true;

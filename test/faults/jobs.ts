@@ -79,5 +79,31 @@ export const poisonJob = defineJob({
   },
 });
 
+/** What a mail must not be: ended before it is sent. */
+export const hastyMail = defineJob({
+  name: "faults.hasty_mail",
+  queue: "mail",
+  payload: Type.Object({}),
+  async run({ id, services, transaction }) {
+    await transaction(async () => {});
+    await sleep(HASTE);
+    await services.mail.send(letter(id));
+  },
+});
+
+/** Nor this: sent again by a worker that nothing happened to. */
+export const doubledMail = defineJob({
+  name: "faults.doubled_mail",
+  queue: "mail",
+  payload: Type.Object({}),
+  async run({ id, services }) {
+    await services.mail.send(letter(id));
+    await services.mail.send(letter(id));
+  },
+});
+
+const HASTE = 5_000;
+const letter = (id: string) => ({ id, to: "somebody@example.com", subject: "Mail", paragraphs: ["Hello."] });
+
 export type Job = typeof slowJob;
-export const jobs = [quickJob, slowJob, carelessJob, poisonJob];
+export const jobs = [quickJob, slowJob, carelessJob, poisonJob, hastyMail, doubledMail];

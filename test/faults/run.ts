@@ -3,6 +3,7 @@ import { type Cluster, startCluster } from "./cluster.ts";
 import type { Control, Fault, Report } from "./fault.ts";
 import { commitReset } from "./faults/commit-reset.ts";
 import { connections } from "./faults/connections.ts";
+import { mailKill } from "./faults/mail-kill.ts";
 import { none } from "./faults/none.ts";
 import { poison } from "./faults/poison.ts";
 import { postgresKill } from "./faults/postgres-kill.ts";
@@ -20,13 +21,21 @@ const faults: readonly Fault[] = [
   postgresKill,
   rollback,
   poison,
+  mailKill,
   workerKill,
   workerPause,
 ];
 
-const { values } = parseArgs({ options: { times: { type: "string", default: "3" }, only: { type: "string" } } });
-const times = Number(values.times);
+const { values } = parseArgs({
+  options: {
+    times: { type: "string", default: "3" },
+    messages: { type: "string", default: "100" },
+    only: { type: "string" },
+  },
+});
+const [times, messages] = [values.times, values.messages].map(Number) as [number, number];
 if (!Number.isInteger(times) || times < 1) throw new Error("--times must be a whole number from 1");
+if (!Number.isInteger(messages) || messages < 1) throw new Error("--messages must be a whole number from 1");
 const chosen = faults.filter(({ name }) => values.only === undefined || name === values.only);
 if (chosen.length === 0) throw new Error(`--only must be one of ${faults.map(({ name }) => name).join(", ")}`);
 
@@ -50,7 +59,7 @@ process.exit(failed === 0 ? 0 : 1);
 
 async function inflict(on: Cluster, { name, run }: Fault) {
   const from = performance.now();
-  const { count, seen, problems } = await run(on, times).catch(broken);
+  const { count, seen, problems } = await run(on, times, messages).catch(broken);
   const seconds = ((performance.now() - from) / 1000).toFixed(0);
   console.log(`${problems.length === 0 ? "✔" : "✖"} ${name}, ${count} times in ${seconds} s: ${seen}`);
   for (const problem of problems.slice(0, MOST_SHOWN)) console.log(`    ${problem}`);

@@ -1,7 +1,7 @@
 import fc, { type Arbitrary } from "fast-check";
 import Type, { type TSchema } from "typebox";
 import { addressOf, type Operation, operationsOf, type Resources } from "#http/app.ts";
-import { pathNames } from "#http/endpoint.ts";
+import { type Endpoint, pathNames } from "#http/endpoint.ts";
 import { paramsOf } from "#http/serve.ts";
 import { type Change, changesFor } from "./changes.ts";
 import type { Field } from "./encode.ts";
@@ -20,6 +20,10 @@ export interface Case {
   /** The operation it is aimed at; a change may lead it elsewhere. */
   readonly operation: string;
   readonly caller: string;
+  /** Whether the caller must be taken for nobody. */
+  readonly nobody: boolean;
+  /** Whether it can be asked again by its key. */
+  readonly keyed: boolean;
   readonly asked: Asked;
 }
 
@@ -36,6 +40,8 @@ interface Ingredients {
   readonly shown: TokenPlace;
   readonly encoding: Encoding;
   readonly position: Position | undefined;
+  /** By which the same request can be asked again. */
+  readonly key: string | undefined;
   readonly changes: readonly Change[];
 }
 
@@ -90,8 +96,11 @@ function kitchen({ name, endpoint }: Operation, world: World) {
     ),
   );
   const related = relatedTo(endpoint, world);
+  const key = endpoint.keepsAnswer
+    ? fc.option(fc.nat(999).map(String), { nil: undefined, freq: 2 })
+    : fc.constant(undefined);
   const values: Arbitrary<Ingredients["values"]> = related
-    ? fc.tuple(independent, fc.option(related)).map(([given, together]) => ({ ...given, ...together }))
+    ? fc.tuple(independent, fc.option(related, { freq: 10 })).map(([given, together]) => ({ ...given, ...together }))
     : independent;
   const position: Arbitrary<Position | undefined> = orders
     ? fc.option(
@@ -112,11 +121,12 @@ function kitchen({ name, endpoint }: Operation, world: World) {
         shown: tokenPlace,
         encoding: bodiless ? withoutBody : withBody,
         position,
+        key,
         changes,
       })
       .map((given) => build(kind, given));
 
-  function build(kind: Kind, { values: given, caller, shown, encoding, position: at, changes }: Ingredients): Case {
+  function build(kind: Kind, { values: given, caller, shown, encoding, position: at, ...rest }: Ingredients): Case {
     const complete = fitting(given, allOrNoneOf, mutuallyExclusive);
     const draft = newDraft(endpoint.method, addressOf(endpoint), new Map(Object.entries(complete)));
     const fields: Field[] = Object.entries(complete).filter(
@@ -127,9 +137,12 @@ function kitchen({ name, endpoint }: Operation, world: World) {
     if (encoding === "none") draft.query = withoutFiles(fields);
     else draft.fields = fields;
     if (at) showPosition(draft, at);
+    draft.headers.push(...(caller.session ?? []).map(([header, value]): [string, string] => [header, value]));
     showToken(draft, caller.token, shown, world);
-    for (const change of changes) change(draft);
-    return { kind, operation: name, caller: caller.name, asked: finish(draft) };
+    if (rest.key !== undefined) draft.headers.push(["idempotency-key", rest.key]);
+    for (const change of rest.changes) change(draft);
+    const about = { caller: caller.name, nobody: caller.nobody === true, keyed: rest.key !== undefined };
+    return { kind, operation: name, ...about, asked: finish(draft) };
   }
 
   /** What is needed, and some more. */
@@ -140,24 +153,25 @@ function kitchen({ name, endpoint }: Operation, world: World) {
 
   function seeded(base: Arbitrary<Record<string, unknown>>, seed: number, encoding: Encoding, change: Change): Case {
     const [sample = {}] = fc.sample(base, { seed, numRuns: 1 });
+    const [together = {}] = related ? fc.sample(related, { seed, numRuns: 1 }) : [];
     return build("seed", {
-      values: { ...sample, ...unlike(sample, seed) },
-      ...{ caller: world.administrator, shown: "header", position: undefined, encoding },
+      values: { ...sample, ...unlike(sample, seed), ...together },
+      ...{ caller: usual[0] as Caller, shown: "header", position: undefined, key: undefined, encoding },
       changes: [change],
     });
   }
 
   const change = changesFor(params);
-  const usual = [world.administrator, world.administrator, world.administrator, world.user, world.user];
-  const mixed = [...usual, ...usual, ...world.callers];
+  const usual = usualFor(endpoint, world);
+  const mixed = [...usual, ...usual, ...usual, ...world.callers];
   // A password costs as much to hash as a hundred other requests do.
   const isHeavy = params.properties["password"] !== undefined;
   return {
-    weight: isHeavy ? 1 : 4,
+    weight: isHeavy ? 2 : 4,
     random: fc.oneof(
-      { arbitrary: cases("valid", [...usual, ...mixed], fc.constant([])), weight: 2 },
+      { arbitrary: cases("valid", [...usual, ...mixed], fc.constant([])), weight: 3 },
       { arbitrary: cases("almost valid", mixed, fc.tuple(change)), weight: 5 },
-      { arbitrary: cases("hostile", mixed, fc.array(change, { minLength: 2, maxLength: 5 })), weight: 3 },
+      { arbitrary: cases("hostile", mixed, fc.array(change, { minLength: 2, maxLength: 5 })), weight: 2 },
     ),
     /**
      * What breaks the database, on each parameter in query, JSON, form and multipart; by turns where it is heavy, and for
@@ -172,10 +186,14 @@ function kitchen({ name, endpoint }: Operation, world: World) {
       }
       for (const [at, [key, schema]] of properties.entries()) {
         const parameter = `${key} ${JSON.stringify(schema)}`;
-        const once = isHeavy || inPath.includes(key) || isClosed(schema) || read.has(parameter);
+        const isRead = read.has(parameter);
+        const once = isHeavy || inPath.includes(key) || isClosed(schema) || isRead;
         read.add(parameter);
         const base = baseOf(allOrNoneOf.find((keys) => keys.includes(key)) ?? []);
-        for (const [number, breaker] of Object.values(DATABASE_BREAKERS).entries()) {
+        const breakers = Object.values(DATABASE_BREAKERS);
+        for (const [number, breaker] of breakers.entries()) {
+          // What its schema refuses it refuses everywhere, so that one of them is enough.
+          if (isRead && !isFree(schema) && number !== at % breakers.length) continue;
           for (const encoding of once ? encodings.slice((at + number) % encodings.length).slice(0, 1) : encodings) {
             const seed = ++turn;
             yield () => seeded(base, seed, encoding, (draft) => setField(draft, key, inside(schema, breaker(schema))));
@@ -184,6 +202,19 @@ function kitchen({ name, endpoint }: Operation, world: World) {
       }
     },
   };
+}
+
+/** Those by whom most requests to an endpoint are made, since they can do what it does. */
+function usualFor({ path, method, access }: Endpoint, { administrator, user, browser }: World): readonly Caller[] {
+  const always = (caller: Caller) => Array.from({ length: 6 }, () => caller);
+  if (path === "/session") return always(browser);
+  // Only an administrator has a second factor, and only the user has begun to make one.
+  if (path === "/user/two_factor" && (method === "POST" || method === "PUT")) return always(user);
+  if (path.startsWith("/user/two_factor")) return always(administrator);
+  // What is known by its id is the administrator's.
+  if (/^\/user\/\w+\/:/.test(path)) return always(administrator);
+  const able = access.rule === "administrators" ? administrator : user;
+  return [administrator, administrator, administrator, able, user, browser];
 }
 
 const seldom = (value: Arbitrary<unknown>) =>
@@ -211,7 +242,15 @@ const unlike = (sample: Record<string, unknown>, turn: number) => ({
   ...("name" in sample && { name: `Seed ${turn}` }),
   ...("username" in sample && { username: `seed-${turn}` }),
   ...("email" in sample && { email: `seed-${turn}@example.com` }),
+  ...("domain" in sample && { domain: `seed-${turn}.example` }),
 });
+
+/** Whether texts pass, of which each operation makes something else. */
+const isFree = (schema: TSchema): boolean => {
+  if (Type.IsUnion(schema)) return schema.anyOf.some(isFree);
+  if (Type.IsArray(schema)) return isFree(schema.items);
+  return Type.IsRecord(schema) || (Type.IsString(schema) && !("format" in schema));
+};
 
 /** Whether only words of a list pass, which are looked up before anything else is done with them. */
 const isClosed = (schema: TSchema) => Type.IsBoolean(schema) || Type.IsEnum(schema);

@@ -4,6 +4,7 @@ import { hostileHeaders, hostileHost } from "./hostile-headers.ts";
 import { hostileJson } from "./hostile-json.ts";
 import { hostileQuery, hostileType } from "./hostile-parts.ts";
 import { hostileFile } from "./images.ts";
+import { hostileSshKey } from "./ssh-keys.ts";
 import { BOUNDARY, type Draft, type Encoding, setField, withoutFiles } from "./request.ts";
 import { hostileSegment, hostileValue, isFile } from "./values.ts";
 
@@ -27,8 +28,8 @@ const VERBS = [
 ];
 const ENCODINGS: readonly Encoding[] = ["none", "json", "form", "multipart"];
 
-const fieldChange = (names: readonly string[]): Arbitrary<Change> =>
-  fc.tuple(fc.constantFrom(...names), hostileValue).map(
+const fieldChange = (names: readonly string[], values = hostileValue): Arbitrary<Change> =>
+  fc.tuple(fc.constantFrom(...names), values).map(
     ([name, value]): Change =>
       (draft) =>
         setField(draft, name, value),
@@ -177,6 +178,7 @@ export function changesFor(params: TObject): Arbitrary<Change> {
   const files = properties.filter(([, schema]) => isFile(schema)).map(([name]) => name);
   return fc.oneof(
     { arbitrary: fieldChange(names), weight: 12 },
+    { arbitrary: fieldChange(["key"], hostileSshKey), weight: params.properties["usage_type"] ? 8 : 0 },
     { arbitrary: fileChange(files.length > 0 ? files : ["file"]), weight: files.length > 0 ? 6 : 1 },
     { arbitrary: dropped(names), weight: 2 },
     { arbitrary: repeated(names), weight: 2 },

@@ -10,6 +10,7 @@ export function foundBefore({ administrator }: World): Case[] {
   const known = ["private-token", token] as const;
   const ask = (method: string, target: string, headers: Case["asked"]["headers"], body?: Buffer | string): Case => ({
     ...{ kind: "seed", operation: `${method} ${target.slice(0, 40)}`, caller: administrator.name },
+    ...{ nobody: false, keyed: false },
     asked: { method, target, headers, body: typeof body === "string" ? Buffer.from(body) : body },
   });
   const form = ["content-type", "application/x-www-form-urlencoded"] as const;

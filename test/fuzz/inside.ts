@@ -8,7 +8,7 @@ import { type Answer, headerOf, Lane } from "./client.ts";
 import { brokenInvariants } from "./invariants.ts";
 import { Journal, type Logged, tidied } from "./journal.ts";
 import { makeJudge } from "./judge.ts";
-import { planted } from "./plants.ts";
+import { planted, plantedBefore } from "./plants.ts";
 import { bytesOf } from "./request.ts";
 import { seedOf } from "./seed.ts";
 import { type Failure, failureOf, shown, Tally } from "./tally.ts";
@@ -76,10 +76,11 @@ function connectTo({ app }: TestApp) {
 /** Asks the application in this process, over connections that never leave it but are parsed like any other. */
 async function runInside(share: Share, tally: Tally) {
   const app = await testApp({ resources: planted(resources, share.plants) });
+  plantedBefore(app.app.server, share.plants);
   const world = await makeWorld(app);
   const { seeds, random } = casesOf(resources, world, new RegExp(share.operations));
   const judge = makeJudge(resources, world.secrets);
-  const journal = new Journal();
+  const journal = new Journal(world.secrets);
   const slots = openSync(share.slots, "w");
   const lanes = Array.from({ length: LANES }, () => new Lane(() => connectTo(app)));
   const [quietLane] = lanes as [Lane];
@@ -102,13 +103,13 @@ async function runInside(share: Share, tally: Tally) {
   const caseAt = (index: number): Case =>
     seeds[index]?.() ?? (fc.sample(random, { seed: seedOf(share.seed, index), numRuns: 1 })[0] as Case);
 
-  async function probe(lane: Lane, { asked }: Case): Promise<Probed> {
+  async function probe(lane: Lane, { asked, nobody }: Case): Promise<Probed> {
     const start = performance.now();
     const answer = await lane.ask(bytesOf(asked), asked.method);
     const took = performance.now() - start;
     journal.read(app.logged.splice(0));
     const logged = journal.take(headerOf(answer, "x-request-id"));
-    const causes = judge(asked, answer, logged);
+    const causes = judge({ method: asked.method, nobody }, answer, logged);
     if (cleaned()) causes.push("a prototype was changed");
     if (answer.status < 300 && asked.method !== "GET") await world.revive();
     return { answer, logged, causes, took };
@@ -127,6 +128,7 @@ async function runInside(share: Share, tally: Tally) {
       fresh.push(...tally.record(item.kind, answer.status, logged?.operation, failures));
       const etag = headerOf(answer, "etag");
       if (etag !== undefined && index % 8 === 0) await repeat(lane, index, item, etag);
+      if (item.keyed && answer.status < 300) await repeatByKey(lane, index, item, answer);
     }
   }
 
@@ -141,6 +143,20 @@ async function runInside(share: Share, tally: Tally) {
       answer.status,
       logged?.operation,
       causes.map((cause) => failureOf(cause, index, again, answer)),
+    );
+  }
+
+  /** Whoever asks again is given the very same answer, unless somebody ended their token or their rights meanwhile. */
+  async function repeatByKey(lane: Lane, index: number, item: Case, before: Answer) {
+    const { answer, logged, causes } = await probe(lane, item);
+    const isSame = answer.status === before.status && answer.body.equals(before.body);
+    const isReplayed = headerOf(answer, "idempotency-replayed") !== undefined;
+    const found = isReplayed && !isSame ? [...causes, `${item.operation}: another answer by the same key`] : causes;
+    tally.record(
+      `repeated by its key${isReplayed ? "" : ", in vain"}`,
+      answer.status,
+      logged?.operation,
+      found.map((cause) => failureOf(cause, index, item, answer)),
     );
   }
 
@@ -225,6 +241,12 @@ if (process.send) {
   const send = process.send.bind(process);
   const tally = new Tally();
   setInterval(() => void send({ done: tally.total }), 1000);
-  const outcome = await runInside(JSON.parse(process.argv[2] ?? "{}") as Share, tally);
-  send({ outcome }, () => process.exit(0));
+  try {
+    const outcome = await runInside(JSON.parse(process.argv[2] ?? "{}") as Share, tally);
+    send({ outcome }, () => process.exit(0));
+  } catch (error) {
+    // What listens for surprises would take this for one of them, and the process would wait for ever.
+    console.error(error);
+    process.exit(1);
+  }
 }

@@ -6,18 +6,29 @@ import { type Answer, headerOf } from "./client.ts";
 import type { Logged } from "./journal.ts";
 import { FOREIGN_HOST, PASSWORD_CANARY } from "./marks.ts";
 import type { Asked } from "./request.ts";
+import type { Secrets } from "./secrets.ts";
 
 /** Every status that the documents know; 503 is for a database that is gone, which it never is here. */
 const DOCUMENTED = new Set([200, 201, 204, 301, 304, 308, 400, 401, 403, 404, 405, 409, 413, 414, 415, 422, 429, 431]);
 /** What refuses something that is no request, or a tunnel; there is no exchange behind it. */
 const BY_HAND = new Set([400, 405, 408, 414, 431]);
 /** Writes that say so where nothing is left to do. */
-const UNCHANGED = /\/(?:un)?star$/;
+const UNCHANGED = /\/(?:un)?(?:star|follow)$/;
+/** Who begins sessions and ends them. */
+const SESSIONS = /^(?:sessions|secondFactors)\./;
+const COOKIE =
+  /^fairlead_session=(?:[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax|; Path=\/; HttpOnly; SameSite=Lax; Max-Age=0)$/;
 const MOST_HEAD = 64 * 1024;
 const MOST_ERROR = 64 * 1024;
 
 /** Says what is wrong with an answer; nothing, as a rule. */
-export type Judge = (asked: Pick<Asked, "method">, answer: Answer, logged: Logged | undefined) => string[];
+export type Judge = (asked: Seen, answer: Answer, logged: Logged | undefined) => string[];
+
+/** What of a request matters for its answer. */
+interface Seen extends Pick<Asked, "method"> {
+  /** Whether its caller must be taken for nobody. */
+  readonly nobody?: boolean;
+}
 
 interface Expected {
   readonly endpoint: Endpoint;
@@ -25,7 +36,7 @@ interface Expected {
 }
 
 /** The oracles that hold for every answer whatever was asked. The endpoints are those that should be served. */
-export function makeJudge(resources: Resources, secrets: readonly string[]): Judge {
+export function makeJudge(resources: Resources, secrets: Secrets): Judge {
   const expected = new Map(operationsOf(resources).map(({ name, endpoint }) => [name, expectedOf(endpoint)]));
   // An endpoint may name a status of its own, such as that of a redirection.
   const own = new Set([...expected.values()].map(({ endpoint }) => successOf(endpoint)));
@@ -39,9 +50,16 @@ export function makeJudge(resources: Resources, secrets: readonly string[]): Jud
     else if (!DOCUMENTED.has(status) && !own.has(status)) blame(`status ${status} is in no document`);
     blame(headProblem(answer, logged));
     blame(leak(answer, secrets));
+    if (status < 300) secrets.learn(answer);
+    blame(cookieProblem(answer, logged));
+    if (logged?.operation.startsWith("accounts.") && headerOf(answer, "content-type") === HTML)
+      blame(pageProblem(answer));
+    if (asked.nobody && logged) blame(entranceProblem(answer, logged, expected.get(logged.operation)));
     const value = asked.method === "HEAD" ? undefined : parsed(answer);
-    if (status >= 400) blame(errorProblem(answer, value, asked.method === "HEAD"));
-    else if (status === 301 || status === 308) blame(movedProblem(asked, answer, value));
+    if (status >= 400) {
+      if (!isPage(answer, logged && expected.get(logged.operation)?.endpoint))
+        blame(errorProblem(answer, value, asked.method === "HEAD"));
+    } else if (status === 301 || status === 308) blame(movedProblem(asked, answer, value));
     else if (logged) blame(successProblem(asked, answer, value, expected.get(logged.operation)));
     return causes;
   };
@@ -91,11 +109,11 @@ function headProblem(answer: Answer, logged: Logged | undefined): string | undef
 
 const DIGESTS = /\$argon2|flpat-/;
 
-function leak({ headers, body }: Answer, secrets: readonly string[]): string | undefined {
-  const head = headers.map(([, value]) => value).join("\n");
-  const text = body.toString("latin1");
-  if (secrets.some((secret) => text.includes(secret) || head.includes(secret)))
-    return "a token of a caller is in the answer";
+function leak(answer: Answer, secrets: Secrets): string | undefined {
+  const head = answer.headers.map(([, value]) => value).join("\n");
+  const text = answer.body.toString("latin1");
+  const told = secrets.toldBy(head) ?? secrets.toldBy(text, headerOf(answer, "content-type") === HTML);
+  if (told !== undefined) return `${told} is in the answer`;
   if (text.includes(PASSWORD_CANARY) || head.includes(PASSWORD_CANARY)) return "a password is in the answer";
   // The one place for a token is the field of one just made.
   if (DIGESTS.test(head) || DIGESTS.test(text.replaceAll(/"token":"flpat-[\w.-]+"/g, "")))
@@ -103,6 +121,31 @@ function leak({ headers, body }: Answer, secrets: readonly string[]): string | u
   return head.includes(FOREIGN_HOST) || text.includes(`//${FOREIGN_HOST}`)
     ? "a link leads to a foreign host"
     : undefined;
+}
+
+/** Cookies are for sessions: whoever begins, changes or ends one sends its cookie, in one form, and nobody else does. */
+function cookieProblem(answer: Answer, logged: Logged | undefined): string | undefined {
+  const cookies = answer.headers.filter(([name]) => name === "set-cookie").map(([, value]) => value);
+  if (cookies.length === 0) return undefined;
+  if (answer.status >= 300 || (logged && !SESSIONS.test(logged.operation)))
+    return "a cookie where no session begins or ends";
+  const odd = cookies.find((cookie) => !COOKIE.test(cookie));
+  return odd === undefined ? undefined : `a cookie of another form: ${odd.replaceAll(/=[\w-]{43}/g, "=…")}`;
+}
+
+/** A page for people runs no script, loads nothing, and is kept by nobody: its form may hold the secret of a link. */
+function pageProblem(answer: Answer): string | undefined {
+  const values = (name: string) => answer.headers.filter(([known]) => known === name).map(([, value]) => value);
+  if (!values("cache-control").includes("no-store")) return "a page that may be kept";
+  if (!values("content-security-policy").every((policy) => policy.startsWith("default-src 'none'; style-src 'sha256-")))
+    return "a page with another policy";
+  return /<script/i.test(answer.body.toString("latin1")) ? "a page with a script" : undefined;
+}
+
+/** Who proves nothing is nobody, and finds the door closed wherever one must be signed in. */
+function entranceProblem({ status }: Answer, { userId }: Logged, expected: Expected | undefined): string | undefined {
+  if (userId !== undefined) return "a caller who proves nothing is taken for a user";
+  return expected?.endpoint.access.signedIn && status < 400 ? "a caller who proves nothing is let in" : undefined;
 }
 
 const isText = (value: unknown) => typeof value === "string" && value !== "";
@@ -129,6 +172,12 @@ function isErrorShape(value: unknown): boolean {
   const fields = Object.values(message);
   return fields.length > 0 && fields.every((texts) => Array.isArray(texts) && texts.length > 0 && texts.every(isText));
 }
+
+const HTML = "text/html; charset=utf-8";
+
+/** Where people are answered with a page they may be refused with one; over a socket it is not known where that was. */
+const isPage = (answer: Answer, endpoint: Endpoint | undefined): boolean =>
+  headerOf(answer, "content-type") === HTML && (!endpoint || plainOf(endpoint.returns)?.contentType === HTML);
 
 function errorProblem(answer: Answer, value: unknown, head: boolean): string | undefined {
   const { status } = answer;

@@ -1,6 +1,7 @@
 import fc, { type Arbitrary } from "fast-check";
 import Type, { type TSchema } from "typebox";
 import type { Endpoint } from "#http/endpoint.ts";
+import { sshKey } from "./ssh-keys.ts";
 import type { Belonging, Place, Places, Tree } from "./tree.ts";
 import type { World } from "./world.ts";
 
@@ -45,10 +46,14 @@ export function knownTo({ path }: Endpoint, { tree, people }: World): Known {
     parent_id: id(groups.all),
     skip_groups: id(groups.all),
     entity_id: fc.integer({ min: 1, max: 80 }),
+    ...(path.endsWith("/keys") && { key: sshKey }),
     full_path: fc.constantFrom(...groups.all, ...projects.all).map((place) => place.path),
   };
+  // What names a user, by id or, where it is a text, by name too.
+  const isUser = (name: string) =>
+    name === "user_id" || name === "id_or_username" || (name === "id" && path.startsWith("/users/:id"));
   return (name, schema) => {
-    if (name !== "user_id") return values[name];
+    if (!isUser(name)) return values[name];
     return Type.IsString(schema) ? fc.oneof(user, fc.constantFrom(...people)) : user;
   };
 }
@@ -68,7 +73,13 @@ function placesOf(path: string, { groups, projects, namespaces }: Tree): Pick<Pl
 }
 
 /** Values that go together, as a group and one of its members do; random ones would seldom meet. */
-export function relatedTo({ method, path }: Endpoint, { tree }: World): Arbitrary<Record<string, unknown>> | undefined {
+export function relatedTo(endpoint: Endpoint, world: World): Arbitrary<Record<string, unknown>> | undefined {
+  const { tree, accounts, related } = world;
+  const { method, path } = endpoint;
+  const proof = accounts.proofFor(endpoint);
+  if (proof) return proof;
+  const together = related.get(`${method} ${path}`) ?? related.get(path);
+  if (together) return fc.constantFrom(...together);
   const kind = kindOf(path);
   if (path.startsWith("/uploads/-/system/user/")) return user.map((id) => ({ id, file: "default.svg" }));
   const places = kind === "group" ? tree.groups : kind === "project" ? tree.projects : undefined;
@@ -89,10 +100,10 @@ function relations(method: string, path: string, places: Places): readonly Recor
   return [];
 }
 
-/** Groups that are inside others, each with a group at the top to move it into. */
+/** Groups, most of them inside others, each with a group at the top to move it into. */
 const moves = (groups: readonly Place[]) =>
   groups
-    .filter(({ path }) => path.includes("/"))
+    .filter(({ path }) => path.includes("/") || /^(?:club|secret|strict)$/.test(path))
     .flatMap(({ id: inner }) =>
       groups
         .filter(({ path }) => /^(?:open|strict|closed|deep)$/.test(path))

@@ -1,6 +1,8 @@
+import type { IncomingMessage, Server } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "kysely";
 import Type, { type TProperties } from "typebox";
+import { csrfTokenOf } from "#access/sessions.ts";
 import type { Db, Tx } from "#db/database.ts";
 import type { Resources } from "#http/app.ts";
 import { type Endpoint, plain } from "#http/endpoint.ts";
@@ -15,6 +17,7 @@ interface Context {
   readonly services: Services;
   readonly body: Buffer;
   readonly params: Readonly<Record<string, string | undefined>>;
+  setHeader(name: string, value: string): void;
 }
 type Handle = (context: Context) => unknown;
 
@@ -132,6 +135,21 @@ export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources
   "extra-field": after("personalAccessTokens.getSelf", (answer) => ({ ...answer, token_digest: "00" })),
   "wrong-type": graft("versions.metadata", () => ({ returns: plain("text/html"), ...handled(() => "<p>planted</p>") })),
   "wrong-status": graft("personalAccessTokens.rotateSelf", () => ({ status: 201 })),
+  "leak-session": after("sessions.list", async (answer, { db }) => {
+    const { rows } = await sql<{ digest: string }>`select encode(digest, 'hex') as digest from sessions`.execute(db);
+    return (answer as object[]).map((session) => ({ ...session, user_agent: rows.map(({ digest }) => digest).join() }));
+  }),
+  "secret-again": (resources) => {
+    let made = "";
+    const remember = after("secondFactors.begin", (answer) => {
+      made = (answer as { secret: string }).secret;
+      return answer;
+    });
+    const show = after("userStatuses.getOwn", (answer) => ({ ...answer, message: made }));
+    return show(remember(resources));
+  },
+  "stray-cookie": before("keys.listOwn", ({ setHeader }) => setHeader("set-cookie", "seen=yes")),
+  "log-link": before("accounts.confirmPage", ({ params, services }) => services.log.info({ given: params["token"] })),
   unhandled: before("health.liveness", () => void Promise.reject(new Error("planted"))),
   pollute: before("versions.version", () =>
     Object.assign(Object.getPrototypeOf({}) as object, { polluted: "planted" }),
@@ -140,6 +158,22 @@ export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources
   slow: before("users.list", ({ params }) => params["username"] === LATE && pause(1300)),
   hang: before("users.list", ({ params }) => params["search"] === LATE && stop(60_000)),
 };
+
+/** Defects of what is done with a request before any endpoint sees it. */
+export const EARLY_PLANTS: Readonly<Record<string, (request: IncomingMessage) => void>> = {
+  "cookie-alone"({ headers }) {
+    const [, secret] = /fairlead_session=([\w-]+)/.exec(headers.cookie ?? "") ?? [];
+    if (secret === undefined) return;
+    Object.assign(headers, { "sec-fetch-site": "same-origin", "x-csrf-token": csrfTokenOf(secret) });
+  },
+};
+
+export function plantedBefore(server: Server, names: readonly string[]) {
+  for (const name of names) {
+    const plant = EARLY_PLANTS[name];
+    if (plant) server.prependListener("request", plant);
+  }
+}
 
 function textIn(body: Buffer, name: string): string {
   try {
@@ -154,7 +188,8 @@ function textIn(body: Buffer, name: string): string {
 export function planted(resources: Resources, names: readonly string[]): Resources {
   return names.reduce((grown, name) => {
     const plant = PLANTS[name];
-    if (!plant) throw new Error(`--plant must be of ${Object.keys(PLANTS).join(", ")}`);
-    return plant(grown);
+    if (plant) return plant(grown);
+    if (EARLY_PLANTS[name]) return grown;
+    throw new Error(`--plant must be of ${[...Object.keys(PLANTS), ...Object.keys(EARLY_PLANTS)].join(", ")}`);
   }, resources);
 }

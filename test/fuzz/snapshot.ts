@@ -2,16 +2,28 @@ import { sql } from "kysely";
 import type { Databases } from "#db/database.ts";
 
 /** Tables that are put back row by row; of the others, what was added is removed. */
-const TABLES = ["namespaces", "projects", "routes", "members", "shares", "stars", "settings"] as const;
+const TABLES = [
+  ...["namespaces", "projects", "routes", "members", "shares", "stars", "settings"],
+  ...["users", "emails", "identities", "user_custom_attributes", "user_statuses", "follows", "keys"],
+  ...["personal_access_tokens", "kept_answers", "sessions", "second_factors", "recovery_codes", "mailed_links"],
+  "verified_domains",
+];
+
+/** What of a user decides whether they can call, or prove who they are. */
+const CALLING = [
+  ...["username", "email", "confirmed_at", "state", "user_type", "admin", "removal_began_at"],
+  ...["password_digest", "password_expired", "failed_attempts", "locked_until", "two_factor_enabled"],
+];
 
 export interface Snapshot {
   /** Puts every row back; nothing may be asked meanwhile. */
   restore(): Promise<void>;
-  restoreSettings(): Promise<void>;
+  /** Puts back what callers need to go on, and the settings. */
+  revive(): Promise<void>;
 }
 
 /** Keeps the rows that there are now. */
-export async function takeSnapshot(db: Databases): Promise<Snapshot> {
+export async function takeSnapshot(db: Databases, callers: readonly number[]): Promise<Snapshot> {
   await sql`create schema kept`.execute(db.write);
   for (const table of TABLES) {
     await sql`create table kept.${sql.ref(table)} as table ${sql.table(table)}`.execute(db.write);
@@ -23,34 +35,54 @@ export async function takeSnapshot(db: Databases): Promise<Snapshot> {
       insert into ${table} (${columns.get(table)}) select ${columns.get(table)} from kept.${table} k
         where not exists (select from ${table} t where t = k);`,
   );
-  const [user, token, event] = [
-    await lastId(db, "users"),
-    await lastId(db, "personal_access_tokens"),
-    await lastId(db, "audit_events"),
-  ];
+  const { last: event } = await db.write
+    .selectFrom("audit_events")
+    .select(({ fn }) => fn.max("id").as("last"))
+    .executeTakeFirstOrThrow();
   // In a replica neither a trigger nor a foreign key stands in the way of rows that fit together once all are there.
   await define(
     "restore() returns void language plpgsql set session_replication_role = replica",
     `begin
-      delete from emails where user_id > ${user};
-      delete from identities where user_id > ${user};
-      delete from user_custom_attributes where user_id > ${user};
-      delete from personal_access_tokens where id > ${token};
-      delete from users where id > ${user};
+      -- When somebody was last here is written down some time after they were answered.
+      lock table ${TABLES.join()} in share row exclusive mode;
       delete from audit_events where id > ${event};
       delete from jobs.job_common;
       ${back.join("")}
-      update users u set username = n.path from namespaces n where n.id = u.namespace_id and u.username <> n.path;
     end`,
   );
+  const theirs = `k.user_id in (${callers.join()})`;
+  const upsert = (table: string, key: string) => `
+    insert into ${table} (${columns.get(table)}) select ${columns.get(table)} from kept.${table} k
+      where ${theirs} and not exists (select from ${table} t where t = k)
+      on conflict (${key}) do update set (${columns.get(table)}) = row(${prefixed("excluded", columns.get(table))});`;
   const settings = columns.get("settings");
   await define(
-    "restore_settings() returns void language sql",
-    `update settings s set (${settings}) = row(${prefixed("k", settings)}) from kept.settings k where k <> s`,
+    "revive() returns void language plpgsql",
+    `begin
+      -- Whoever changes what belongs to them holds them too.
+      perform from users where id in (${callers.join()}) order by id for update;
+      update users u set (${CALLING.join()}) = row(${prefixed("k", CALLING.join())}) from kept.users k
+        where k.id = u.id and k.id in (${callers.join()})
+          and (${prefixed("k", CALLING.join())}) is distinct from (${prefixed("u", CALLING.join())});
+      update personal_access_tokens set previous_id = null
+        where previous_id in (select id from kept.personal_access_tokens k where ${theirs});
+      update personal_access_tokens t set revoked_at = k.revoked_at from kept.personal_access_tokens k
+        where k.id = t.id and ${theirs} and k.revoked_at is distinct from t.revoked_at;
+      ${upsert("second_factors", "user_id")}
+      ${upsert("recovery_codes", "user_id, digest")}
+      ${upsert("mailed_links", "digest")}
+      ${upsert("sessions", "id")}
+      update settings s set (${settings}) = row(${prefixed("k", settings)}) from kept.settings k where k <> s;
+    end`,
   );
   const run = (name: string) =>
-    db.transaction(async (tx) => void (await sql`select ${sql.raw(`kept.${name}()`)}`.execute(tx)));
-  return { restore: () => run("restore"), restoreSettings: () => run("restore_settings") };
+    db.transaction(async (tx) => {
+      // On a busy machine it may have to wait.
+      await sql`set local lock_timeout = 0`.execute(tx);
+      await sql`set local statement_timeout = 0`.execute(tx);
+      await sql`select ${sql.raw(`kept.${name}()`)}`.execute(tx);
+    });
+  return { restore: () => run("restore"), revive: () => run("revive") };
 
   async function define(head: string, body: string) {
     await sql.raw(`create function kept.${head} as $$${body}$$`).execute(db.write);
@@ -66,12 +98,4 @@ async function columnsOf({ write }: Databases): Promise<ReadonlyMap<string, stri
     where table_schema = 'public' and table_name = any(${TABLES}::text[]) and is_generated = 'NEVER'
     group by 1`.execute(write);
   return new Map(rows.map(({ name, columns }) => [name, columns]));
-}
-
-async function lastId({ write }: Databases, table: "users" | "personal_access_tokens" | "audit_events") {
-  const { last } = await write
-    .selectFrom(table)
-    .select(({ fn }) => fn.max("id").as("last"))
-    .executeTakeFirstOrThrow();
-  return last;
 }

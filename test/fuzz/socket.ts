@@ -3,6 +3,8 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import fc from "fast-check";
+import { sql } from "kysely";
+import type { Db } from "#db/database.ts";
 import { resources } from "#resources/index.ts";
 import { testApp } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
@@ -144,7 +146,8 @@ async function runGenerated(
   // Maybe the answer was on its way when the caller said that nothing would follow.
   const isCutOff = !isWhole && first.answers.length === 0;
   const said = isCutOff ? await talk(port, bytes, 1, { ends: true, pause: LONG_PAUSE }) : first;
-  const causes = said.answers.flatMap((answer) => judge({ method: item.asked.method }, answer, undefined));
+  const { nobody, asked } = item;
+  const causes = said.answers.flatMap((answer) => judge({ method: asked.method, nobody }, answer, undefined));
   if (said.problem !== undefined) causes.push(said.problem);
   const about = `${isWhole ? "" : "damaged "}request to ${item.operation} by ${item.caller}`;
   tally.record(
@@ -161,6 +164,16 @@ async function leaveEarly(port: number, item: Case) {
   socket.on("error", () => {});
   socket.write(bytesOf(item.asked), () => socket.resetAndDestroy());
   await new Promise((resolve) => void socket.on("close", resolve));
+}
+
+/** Lets the worker in the server end what it is at: what it has taken apart must not come back under its hands. */
+async function untilIdle(db: Db) {
+  for (let tries = 0; tries < 100; tries++) {
+    await sql`delete from jobs.job_common where state <> 'active'`.execute(db);
+    const { rows } = await sql`select from jobs.job_common where state = 'active'`.execute(db);
+    if (rows.length === 0) return;
+    await pause(50);
+  }
 }
 
 const HELD = 40;
@@ -199,7 +212,14 @@ async function runSocket(share: SocketShare, tally: Tally) {
   const databaseUrl = await freshDatabase();
   const app = await testApp({ databaseUrl });
   const world = await makeWorld(app);
-  const server = await startServer({ FAIRLEAD_DATABASE_URL: databaseUrl, FAIRLEAD_LOG_LEVEL: "warn" });
+  const server = await startServer({
+    FAIRLEAD_DATABASE_URL: databaseUrl,
+    FAIRLEAD_LOG_LEVEL: "warn",
+    // What the world has sealed is opened with the key that lies there.
+    FAIRLEAD_DATA_DIR: app.services.config.dataDir,
+    // Nothing listens there, so that no DNS server of the world outside is asked.
+    FAIRLEAD_DNS_SERVERS: "127.0.0.1:1",
+  });
   const port = Number(new URL(server.url).port);
   const judge = makeJudge(resources, world.secrets);
   const { random } = casesOf(resources, world, new RegExp(share.operations));
@@ -223,7 +243,10 @@ async function runSocket(share: SocketShare, tally: Tally) {
   for (let index = 1; index <= share.cases && (index % 50 !== 1 || (await isUp())); index++) {
     await runGenerated(port, caseAt(index), index, share, judge, tally);
     if (index % 5 === 0) await leaveEarly(port, caseAt(index));
-    if (index % 20 === 0) await world.restore();
+    if (index % 20 === 0) {
+      await untilIdle(app.services.db.write);
+      await world.restore();
+    }
   }
   await Promise.all(slow);
   const stays = await isUp();
@@ -236,6 +259,8 @@ async function runSocket(share: SocketShare, tally: Tally) {
   const warnings = log.split("\n").filter((line) => line.startsWith('{"level"') && !line.includes('"LostJob"'));
   for (const warning of new Set(warnings.map(withoutNumbers))) amend(`the server logs ${warning}`);
   if (log.includes(PASSWORD_CANARY) || log.includes("flpat-")) amend("the log holds a secret");
+  const told = world.secrets.toldBy(log);
+  if (told !== undefined) amend(`the log holds ${told}`);
   await server.stop();
   await app.close();
   return tally.outcome();

@@ -253,7 +253,11 @@ const words = fc.constantFrom("Zoe", "Ann de Vries", "name of user", "Zürich", 
 function namedText(name: string): Arbitrary<string> | undefined {
   if (name === "username") return unique.map((text) => `fz-${text}`);
   if (name === "email") return unique.map((text) => `fz-${text}@example.com`);
-  if (name === "password") return unique.map((text) => `${PASSWORD_CANARY}${text}`);
+  if (/^(?:current_|new_)?password(?:_again)?$/.test(name)) return unique.map((text) => `${PASSWORD_CANARY}${text}`);
+  if (name === "login") return fc.constantFrom("root", "boss", "user", "reader", "person-0@example.com");
+  if (name === "code" || name === "otp_attempt") return fc.nat(999_999).map((code) => String(code).padStart(6, "0"));
+  if (name === "domain") return unique.map((text) => `fz-${text}.example`);
+  if (name === "emoji") return fc.constantFrom("coffee", "+1", "speech_balloon");
   if (name === "commit_email") return fc.constantFrom("_private", "");
   if (name === "public_email") return fc.constant("");
   if (name === "extern_uid") return unique;

@@ -1,7 +1,12 @@
 import { sql } from "kysely";
 import { SCOPES, type Scope } from "#access/scopes.ts";
-import type { TestApp, TestUser } from "#test/support/app.ts";
+import { tokenDigest } from "#access/authenticate.ts";
+import type { TestApp } from "#test/support/app.ts";
+import { type Accounts, type Headers, makeAccounts } from "./accounts.ts";
+import { makeHoldings } from "./holdings.ts";
 import { PNG } from "./images.ts";
+import { readRelated, type Related } from "./related.ts";
+import { Secrets } from "./secrets.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import { makeTree, type Tree } from "./tree.ts";
 
@@ -9,17 +14,25 @@ import { makeTree, type Tree } from "./tree.ts";
 export interface Caller {
   readonly name: string;
   readonly token: string | undefined;
+  /** Headers that stand instead of a token. */
+  readonly session?: Headers;
+  /** Whether all they show proves nothing, so that they must be taken for nobody. */
+  readonly nobody?: true;
 }
 
 export interface World {
   readonly callers: readonly Caller[];
   readonly administrator: Caller;
   readonly user: Caller;
-  /** Every token that a request may show; none may come back. */
-  readonly secrets: readonly string[];
+  /** Who calls by a session. */
+  readonly browser: Caller;
+  readonly accounts: Accounts;
+  /** What requests show, and what is kept of it; none of it may come back. */
+  readonly secrets: Secrets;
   /** Usernames of people who ask for nothing. */
   readonly people: readonly string[];
   readonly tree: Tree;
+  readonly related: Related;
   /** Puts the callers and the settings back as they were, since everything after it hangs on them. */
   revive(): Promise<void>;
   /** Puts everything back; nothing may be asked meanwhile. */
@@ -55,35 +68,54 @@ export async function makeWorld(app: TestApp): Promise<World> {
   }
   await fillIn(app);
   const tree = await makeTree(db.write, user.id, await blobs.put(PNG));
-  const snapshot = await takeSnapshot(db);
-  const kept = [administrator, plainAdministrator, user, reader, blocked];
-  const named = (name: string, token?: string): Caller => ({ name, token });
-  const callers = [
-    named("administrator", administrator.token),
-    named("user", user.token),
-    named("anonymous"),
-    named("administrator without sudo", plainAdministrator.token),
-    named("reader", reader.token),
-    named("blocked", blocked.token),
-    named("revoked", revoked.token),
-    named("expired", expired.token),
-    named("unknown", `flpat-${"x".repeat(24)}`),
+  await makeHoldings(app);
+  const late = await person({ username: "late" });
+  const accounts = await makeAccounts(app, {
+    guarded: administrator,
+    beginner: user,
+    signedIn: plainAdministrator,
+    late,
+  });
+  const known = [administrator, plainAdministrator, user, reader, blocked, late];
+  const snapshot = await takeSnapshot(
+    db,
+    known.map(({ id }) => id),
+  );
+  const callers: readonly Caller[] = [
+    { name: "administrator", token: administrator.token },
+    { name: "user", token: user.token },
+    { name: "administrator by session", token: undefined, session: accounts.session },
+    { name: "administrator without sudo", token: plainAdministrator.token },
+    { name: "reader", token: reader.token },
+    { name: "blocked", token: blocked.token },
+    { name: "anonymous", token: undefined, nobody: true },
+    { name: "revoked", token: revoked.token, nobody: true },
+    { name: "expired", token: expired.token, nobody: true },
+    { name: "unknown", token: `flpat-${"x".repeat(24)}`, nobody: true },
+    ...Object.entries(accounts.unproved).map(([name, session]): Caller => ({
+      name,
+      token: undefined,
+      session,
+      nobody: true,
+    })),
   ];
+  const tokens = callers.flatMap(({ token }) => token ?? []);
   return {
     callers,
     administrator: callers[0] as Caller,
     user: callers[1] as Caller,
-    secrets: callers.flatMap(({ token }) => token ?? []),
+    browser: callers[2] as Caller,
+    accounts,
+    secrets: new Secrets({
+      "a token of a caller": tokens,
+      ...accounts.secrets,
+      "a digest of a token": tokens.map(tokenDigest),
+    }),
     people,
     tree,
-    async revive() {
-      await reviveCallers(app, kept);
-      await snapshot.restoreSettings();
-    },
-    async restore() {
-      await snapshot.restore();
-      await reviveCallers(app, kept);
-    },
+    related: await readRelated(db.write),
+    revive: snapshot.revive,
+    restore: snapshot.restore,
   };
 }
 
@@ -97,18 +129,6 @@ async function fillIn({ services: { db } }: TestApp) {
     values (gen_random_uuid(), 'worker', 'localhost', 1, '', '', 1000000, false, false, false, false, false,
       '[{"queue": "default", "localConcurrency": 1, "batchSize": 2, "active": 1}]')`.execute(db.write);
   await sql`insert into user_custom_attributes (user_id, key, value) select id, 'team', 'team ' || id % 3 from users`.execute(
-    db.write,
-  );
-}
-
-async function reviveCallers({ services: { db } }: TestApp, kept: readonly TestUser[]) {
-  await sql`update personal_access_tokens set revoked_at = null where id = any(${kept.map(({ tokenId }) => tokenId)}::bigint[])
-    and revoked_at is not null`.execute(db.write);
-  await sql`
-    update users u set username = given.username, admin = given.username in ('root', 'boss'), password_expired = false
-    from unnest(${kept.map(({ id }) => id)}::bigint[], ${kept.map(({ username }) => username)}::text[]) given (id, username)
-    where u.id = given.id
-      and (u.username <> given.username or u.admin <> (given.username in ('root', 'boss')) or u.password_expired)`.execute(
     db.write,
   );
 }

@@ -7,7 +7,7 @@ import {
   groupVisibleTo,
   partsOf,
   visibleGroupParts,
-  visibleParts,
+  visiblePieces,
   visibleTo,
 } from "#access/visible.ts";
 import type { Databases } from "#db/database.ts";
@@ -74,10 +74,14 @@ async function compareLists(databases: Databases, world: World, who: Who): Promi
     places.flatMap((place) => ("project" in place ? projectId(place.project) : []));
   const groups = (places: readonly Place[]) =>
     places.flatMap((place) => ("group" in place ? groupId(place.group) : []));
+  const pieces = visiblePieces(actor);
+  const walked = pieces.flatMap(({ parts }) => parts);
+  const found = pieces.flatMap((piece) => piece.found ?? []);
   const isGroup = sql<boolean>`n.kind = 'group'`;
   const asked: [what: string, rows: RawBuilder<unknown>, expected: number[]][] = [
     ["visibleTo", sql`select p.id from projects p where ${visibleTo(actor)}`, projects(seen)],
-    ["visibleParts", joined("p", visibleParts(actor)), projects(seen)],
+    ["parts", joined("p", walked), projects(seen)],
+    ["found", joined("p", found), projects(seen)],
     ["groupVisibleTo", sql`select n.id from namespaces n where ${isGroup} and ${groupVisibleTo(actor)}`, groups(seen)],
     ["visibleGroupParts", joined("n", visibleGroupParts(actor)), groups(seen)],
   ];
@@ -90,8 +94,8 @@ async function compareLists(databases: Databases, world: World, who: Who): Promi
     );
   }
   const differences = asked.map(async ([what, rows, expected]) => {
-    const { rows: found } = await sql<{ id: number }>`${rows}`.execute(databases.read);
-    const told = inOrder(found.map(({ id }) => id));
+    const { rows: given } = await sql<{ id: number }>`${rows}`.execute(databases.read);
+    const told = inOrder(given.map(({ id }) => id));
     return told === inOrder(expected) ? [] : [`${what} of ${nameOf(who)} gives ${told}, not ${inOrder(expected)}`];
   });
   return (await Promise.all(differences)).flat();

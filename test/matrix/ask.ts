@@ -2,10 +2,12 @@ import { randomUUID } from "node:crypto";
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from "fastify";
 import { addressOf } from "#http/app.ts";
 import { pathNames } from "#http/endpoint.ts";
-import type { Cell, Verb } from "./cells.ts";
+import { newSshKey } from "#test/support/ssh-keys.ts";
+import { type Cell, keyOf, type Verb } from "./cells.ts";
 import type { MadePlace, PlaceWish } from "./land.ts";
 import type { Line } from "./line.ts";
 import { isListed, type Owner, seesAll, shownOf } from "./model.ts";
+import { FINGERPRINT } from "./possessions.ts";
 import { type Account, type Made, NOBODY, type Wish, type World } from "./world.ts";
 
 /** Cells asked at once: many where all are asked, few where the first problem ends it. */
@@ -30,6 +32,14 @@ export interface Belongings {
   readonly successor?: Made | undefined;
   readonly place?: MadePlace | undefined;
   readonly project?: number | undefined;
+  readonly secret?: string | undefined;
+  /** Who signs in, where somebody does. */
+  readonly person?: { readonly login: string; readonly password: string } | undefined;
+  /** The headers of a session, where that is how the caller calls. */
+  readonly session?: Readonly<Record<string, string>> | undefined;
+  /** A user who is made for the cell, and the name of what the named user was given. */
+  readonly newcomer?: number | undefined;
+  readonly given?: string | undefined;
 }
 
 interface Options {
@@ -70,6 +80,7 @@ export async function askAll(
 
 /** What each cell needs before it can be asked. */
 export async function prepare(world: World, cells: readonly Cell[], apart: boolean): Promise<Belongings[]> {
+  if (cells.some(({ line }) => line.anew)) await world.renew();
   const tokens = await world.tokens.of(cells.map((cell) => tokenWish(world, cell)));
   const objects = await world.tokens.of(cells.map((cell) => objectWish(world, cell)));
   const places = await world.places.of(cells.map((cell) => placeWish(world, cell, apart)));
@@ -82,19 +93,49 @@ export async function prepare(world: World, cells: readonly Cell[], apart: boole
   );
   return Promise.all(
     cells.map(async ({ line }, index) => ({
+      ...(await usersThings(world, cells[index] as Cell, apart)),
       token: tokens[index],
       object: objects[index],
       successor: successors[index],
       place: places[index],
       project: line.place?.child === "project" ? await world.land.makeProject() : undefined,
+      secret: await linkIn(world, line),
+      session: await sessionOf(world, cells[index] as Cell),
+      person: line.send?.includes("{login}") ? await world.newPerson() : undefined,
     })),
   );
+}
+
+async function linkIn(world: World, { send = "" }: Line): Promise<string | undefined> {
+  const purpose = (["confirm", "reset"] as const).find((each) => send.includes(`{${each}}`));
+  return purpose && world.mailLink(purpose);
+}
+
+/** Each cell has a session of its own, because some end it. */
+async function sessionOf(world: World, { caller }: Cell): Promise<Belongings["session"]> {
+  return caller.carrier === "session" ? world.signIn(world.accounts.get(caller.name)?.id ?? 0) : undefined;
+}
+
+const isPossession = (object: Line["object"]) => object === "email" || object === "session" || object === "key";
+
+/** Whom must be refused to all is the same newcomer for all. */
+async function usersThings(world: World, cell: Cell, apart: boolean): Promise<Pick<Belongings, "newcomer" | "given">> {
+  const { line, owner, expected, operation } = cell;
+  if (owner !== "own" && owner !== "foreign") return {};
+  const isKept = !apart && (expected === "refused" || expected >= 300);
+  const newcomer =
+    line.object === "newcomer" && owner === "foreign"
+      ? await world.newcomer(line.newcomer, isKept ? keyOf(operation) : undefined)
+      : undefined;
+  const kind = line.has ?? (isPossession(line.object) ? line.object : undefined);
+  const given = kind && (await world.give(kind, newcomer ?? ownerOf(world, cell), actingAccount(world, cell)?.id ?? 0));
+  return { newcomer, given };
 }
 
 /** A token is kept for all cells that show one like it, but for those that could end it. */
 function tokenWish(world: World, { caller, scopes, operation }: Cell): Wish | undefined {
   if (!scopes) return undefined;
-  const endsTokens = operation.endpoint.path.includes("personal_access_tokens");
+  const endsTokens = /^\/(?:users?\/.*)?personal_access_tokens/.test(operation.endpoint.path);
   return {
     ...(!endsTokens && caller.token !== "rotated" && { kept: `${caller.name} ${scopes.join(" ")}` }),
     user: world.accounts.get(caller.name)?.id ?? 0,
@@ -113,12 +154,13 @@ function objectWish(world: World, cell: Cell): Wish | undefined {
 function placeWish(world: World, cell: Cell, apart: boolean): PlaceWish | undefined {
   const { line, caller, visibility, state, verb, expected } = cell;
   if (!line.place || cell.owner === "nowhere") return undefined;
-  const { kind, child, holds } = line.place;
+  const { kind, top, child, holds } = line.place;
   const isKept = isRead(verb) || (!apart && (expected === "refused" || expected >= 300));
-  const kept = [caller.name, kind, child, holds, visibility, state].join();
+  const kept = [caller.name, kind, top, child, holds, visibility, state].join();
   const acting = caller.role === "anonymous" ? undefined : actingAccount(world, cell)?.id;
   return {
     ...{ kind, caller, visibility, state, acting },
+    ...(top && { top }),
     ...(child && { child }),
     ...(holds && { holds }),
     ...(isKept && { kept }),
@@ -147,10 +189,11 @@ const ownerOf = (world: World, cell: Cell): number =>
 export function requestOf(world: World, cell: Cell, belongings: Belongings): InjectOptions {
   const { line, verb, caller, operation, broken } = cell;
   const { endpoint } = operation;
-  const params = new URLSearchParams(filled(world, cell));
+  const params = new URLSearchParams(filled(world, cell, belongings));
   const names = pathNames(endpoint.path);
   const objectName = line.by ?? names[0];
-  if (line.object && objectName) params.set(objectName, objectId(world, cell, belongings.object));
+  if (line.object && objectName) params.set(objectName, objectId(world, cell, belongings));
+  if (line.has && names[1] !== undefined) params.set(names[1], belongings.given ?? NOBODY);
   if (line.place) namePlace(line.place, cell, belongings, params, names);
   const path = formed(
     addressOf(endpoint).replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params.get(name) ?? NOBODY)),
@@ -163,7 +206,7 @@ export function requestOf(world: World, cell: Cell, belongings: Belongings): Inj
   }
   const inBody = verb === "POST" || verb === "PUT" || verb === "PATCH";
   const query = inBody ? new URLSearchParams() : new URLSearchParams(params);
-  const headers: Record<string, string> = { host: "localhost" };
+  const headers: Record<string, string> = { host: "localhost", ...belongings.session };
   showToken(world, cell, belongings.token?.token, headers, query);
   if (caller.sudo) {
     const target = caller.sudo.as === "missing" ? undefined : world.targets[caller.sudo.as];
@@ -181,11 +224,14 @@ export function requestOf(world: World, cell: Cell, belongings: Belongings): Inj
 }
 
 /** What the line sends, with the things of this cell in it. */
-function filled(world: World, cell: Cell): string | undefined {
+function filled(world: World, cell: Cell, { secret, person }: Belongings): string | undefined {
   const { user, group, event } = world.land;
   const things = {
     ...{ user: user.id, group, event, namespace: actingAccount(world, cell)?.namespaceId ?? NOBODY },
-    visibility: cell.visibility === "private" ? "internal" : "private",
+    ...{ visibility: cell.visibility === "private" ? "internal" : "private", confirm: secret, reset: secret },
+    ...person,
+    ...(cell.line.send?.includes("{ssh_key}") && { ssh_key: encodeURIComponent(newSshKey("matrix")) }),
+    fingerprint: FINGERPRINT,
   };
   return cell.line.send
     ?.replaceAll("*", `w${randomUUID().slice(0, 18)}`)
@@ -205,7 +251,9 @@ function namePlace(
     return;
   }
   params.set(by ?? names[0] ?? "", place ? addressIn(form, place) : NOBODY);
-  const childName = names[1];
+  const isThird = child === "service account token";
+  if (isThird && names[1] !== undefined) params.set(names[1], String(place?.account ?? NOBODY));
+  const childName = names[isThird ? 2 : 1];
   if (!child || childName === undefined) return;
   const known = child === "project" ? { own: project } : place?.children;
   params.set(childName, String((known as Partial<Record<Owner, number>> | undefined)?.[owner] ?? NOBODY));
@@ -217,9 +265,10 @@ function addressIn(form: Cell["form"], { id, fullPath, oldPath }: MadePlace): st
   return form === "old path" ? oldPath : String(id);
 }
 
-function objectId(world: World, cell: Cell, object: Made | undefined): string {
+function objectId(world: World, cell: Cell, { object, newcomer, given }: Belongings): string {
   if (cell.owner === "missing") return NOBODY;
-  return String(cell.line.object === "token" ? object?.id : ownerOf(world, cell));
+  if (isPossession(cell.line.object)) return given ?? NOBODY;
+  return String(cell.line.object === "token" ? object?.id : (newcomer ?? ownerOf(world, cell)));
 }
 
 function showToken(

@@ -48,8 +48,8 @@ export interface Caller {
   readonly account?: Readonly<Record<string, string | boolean | null>>;
   /** What is wrong with the token; `rotated` is a revoked one that has a successor. */
   readonly token?: "none" | "unknown" | "expired" | "revoked" | "rotated";
-  /** How the token is shown; `two` shows another user's as well. */
-  readonly carrier?: "header" | "bearer" | "query" | "two";
+  /** How the token is shown; `two` shows another user's as well, and with a session there is none. */
+  readonly carrier?: "header" | "bearer" | "query" | "two" | "session";
   /** The status that meets this caller everywhere. */
   readonly refused?: 401 | 403;
   readonly sudo?: { readonly as: SudoTarget; readonly by: "header" | "query" };
@@ -81,6 +81,8 @@ export const callers: readonly Caller[] = [
   { name: "project bot", role: "user", account: { user_type: "project_bot" } },
   { name: "user with a private profile", role: "user", account: { private_profile: true } },
   { name: "administrator", ...admin },
+  { name: "user by session", role: "user", token: "none", carrier: "session" },
+  { name: "administrator by session", ...admin, token: "none", carrier: "session" },
 
   { name: "unknown token", ...owner, token: "unknown", refused: 401 },
   { name: "expired token", ...owner, token: "expired", refused: 401 },

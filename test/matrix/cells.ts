@@ -154,7 +154,10 @@ function ownersOf({ object, place }: Line, { role }: Caller): readonly Owner[] {
   if (place?.child === "project") return ["own", "missing", "nowhere"];
   if (place?.child === "oneself") return ["own", "nowhere"];
   if (place) return place.child ? ["own", "foreign", "above", "missing", "nowhere"] : ["own", "nowhere"];
-  return object === undefined ? ["own"] : role === "anonymous" ? ["foreign", "missing"] : ["own", "foreign", "missing"];
+  if (object === undefined) return ["own"];
+  if (role === "anonymous") return ["foreign", "missing"];
+  // The first of these meets every scope, and what is done to a newcomer can often not be done to oneself.
+  return object === "newcomer" ? ["foreign", "own", "missing"] : ["own", "foreign", "missing"];
 }
 
 type Scopes = readonly string[] | undefined;

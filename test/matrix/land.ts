@@ -2,12 +2,25 @@ import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import type { Caller } from "./callers.ts";
 import type { Place, State, Visibility } from "./line.ts";
+import { fillAccount, giveKnownKey, tokenOf } from "./possessions.ts";
 import { makeRoof, type Roof } from "./roofs.ts";
-import { type At, event, group, insert, insertForId, insertForIds, membership, project, share, word } from "./rows.ts";
-import type { Account } from "./world.ts";
+import {
+  type At,
+  domain,
+  event,
+  group,
+  insert,
+  insertForId,
+  insertForIds,
+  membership,
+  project,
+  share,
+  word,
+} from "./rows.ts";
+import type { Account, World } from "./world.ts";
 
 /** A group or project to be made, where the one who acts has what the caller's grants say. */
-export interface PlaceWish extends Pick<Place, "kind" | "child" | "holds"> {
+export interface PlaceWish extends Pick<Place, "kind" | "top" | "child" | "holds"> {
   readonly caller: Caller;
   /** The user who acts, if one does. */
   readonly acting: number | undefined;
@@ -25,6 +38,8 @@ export interface MadePlace extends Pick<Place, "kind"> {
   readonly oldPath: string;
   /** What the second name of the path stands for: there, at another place, and at a group above. */
   readonly children: Children;
+  /** The service account that has the token which the third name of the path stands for. */
+  readonly account: number;
   /** The topmost of the groups that it is in. */
   readonly top: number;
 }
@@ -58,7 +73,7 @@ interface Site {
 
 export async function makeLand(
   db: Db,
-  makeAccount: () => Promise<Account>,
+  makeAccount: World["makeAccount"],
   somebody: Account,
   accounts: readonly Account[],
   avatar: string,
@@ -94,7 +109,16 @@ export async function makeLand(
     group: await insertForId(db, "audit_events", event("Group", other)),
     project: await insertForId(db, "audit_events", event("Project", otherProject)),
   };
-  await fillAccounts(db, accounts);
+  await fillAccounts(db, accounts, [user.id, child.id, third.id]);
+  await giveKnownKey(db, user.id);
+  const domainElsewhere = await insertForId(db, "verified_domains", domain(other));
+  const personElsewhere = await makeAccount(personOf(other));
+  // The list of all service accounts shows three at least.
+  const [robotElsewhere] = [
+    await makeAccount(robotOf(other)),
+    await makeAccount(robotOf(other)),
+    await makeAccount(robotOf(other)),
+  ];
   const roofs = new Map<string, Promise<Roof>>();
 
   /** The groups above the places of one caller: those who have no grants share one roof. */
@@ -129,20 +153,35 @@ export async function makeLand(
       projects.map(({ id }) => project(id, { visibility: "private" })),
     );
     await insert(db, "stars", sites.flatMap(starsOf));
-    const events = await insertEvents(sites);
-    return sites.map((site) => ({
-      ...{ kind: site.wish.kind, id: site.id, name: site.name, top: site.roof.top },
-      ...{ fullPath: `${site.roof.fullPath}/${site.name}`, oldPath: `${site.roof.fullPath}/${site.name}-old` },
-      children: childrenOf(site, events.get(site) ?? 0),
-    }));
+    await insert(db, "identities", sites.filter(({ wish }) => wish.holds === "SAML users").flatMap(identitiesOf));
+    const robots = await makeRobots(sites);
+    const own = new Map([
+      ...(await insertEvents(sites)),
+      ...(await insertDomains(sites)),
+      ...(await makePeople(sites)),
+    ]);
+    return sites.map((site) => {
+      const above = site.wish.top ? "" : `${site.roof.fullPath}/`;
+      return {
+        ...{ kind: site.wish.kind, id: site.id, name: site.name, top: site.roof.top },
+        ...{ fullPath: above + site.name, oldPath: `${above}${site.name}-old` },
+        ...{ children: childrenOf(site, own.get(site) ?? 0, robots.get(site)), account: robots.get(site)?.id ?? 0 },
+      };
+    });
   }
 
-  function childrenOf({ wish, roof }: Site, ownEvent: number): Children {
+  function childrenOf({ wish, roof }: Site, made: number, robot: Account | undefined): Children {
     const known = {
       member: { own: child.id, foreign: elsewhere.id, above: above.id },
       oneself: { own: wish.acting ?? 0, foreign: 0, above: 0 },
       share: { own: invited, foreign: invitedElsewhere, above: invitedAbove },
-      "audit event": { own: ownEvent, foreign: eventElsewhere[wish.kind], above: roof.event },
+      "audit event": { own: made, foreign: eventElsewhere[wish.kind], above: roof.event },
+      domain: { own: made, foreign: domainElsewhere, above: domainElsewhere },
+      "enterprise user": { own: made, foreign: personElsewhere.id, above: personElsewhere.id },
+      "service account": { own: robot?.id ?? 0, foreign: robotElsewhere.id, above: robotElsewhere.id },
+      "service account token": {
+        ...{ own: robot?.tokenId ?? 0, foreign: robotElsewhere.tokenId, above: robotElsewhere.tokenId },
+      },
       // It is made for each request.
       project: { own: 0, foreign: 0, above: 0 },
     };
@@ -204,6 +243,50 @@ export async function makeLand(
     return new Map(wanted.map((site, index) => [site, ids[index] ?? 0]));
   }
 
+  async function insertDomains(sites: readonly Site[]): Promise<Map<Site, number>> {
+    const wanted = sites.flatMap((site) =>
+      site.wish.holds === "domains" ? three(site) : site.wish.child === "domain" ? [site] : [],
+    );
+    const rows = wanted.map(({ id }) => domain(id));
+    const ids = await insertForIds(db, "verified_domains", rows, "domain");
+    return new Map(wanted.map((site, index) => [site, ids[index] ?? 0]));
+  }
+
+  async function makePeople(sites: readonly Site[]): Promise<Map<Site, number>> {
+    const wanted = sites.flatMap((site) =>
+      site.wish.holds === "enterprise users" ? three(site) : site.wish.child === "enterprise user" ? [site] : [],
+    );
+    const people = new Map<Site, number>();
+    for (const site of wanted) people.set(site, (await makeAccount(personOf(site.id))).id);
+    return people;
+  }
+
+  /** Service accounts, of which the last is asked for; it has three tokens where they are. */
+  async function makeRobots(sites: readonly Site[]): Promise<Map<Site, Account>> {
+    const wanted = sites.flatMap((site) =>
+      site.wish.holds === "service accounts"
+        ? three(site)
+        : site.wish.child?.startsWith("service account")
+          ? [site]
+          : [],
+    );
+    const robots = new Map<Site, Account>();
+    for (const site of wanted) robots.set(site, await makeAccount(robotOf(site.id)));
+    const listed = [...robots].filter(([{ wish }]) => wish.holds === "service account tokens");
+    await insert(
+      db,
+      "personal_access_tokens",
+      listed.flatMap(([, { id }]) => [tokenOf(id), tokenOf(id)]),
+    );
+    return robots;
+  }
+
+  const identitiesOf = ({ id }: Site) =>
+    [child, third, user].map((each) => ({
+      ...{ user_id: each.id, provider: "group_saml", extern_uid: word(), saml_provider_id: id },
+      created_at: new Date().toISOString(),
+    }));
+
   return {
     make,
     user,
@@ -217,16 +300,22 @@ export async function makeLand(
 
 const three = <T>(thing: T): T[] => [thing, thing, thing];
 
+/** An enterprise user of a group. */
+const personOf = (groupId: number) => ({ provisioned_by_group_id: groupId, two_factor_enabled: true });
+
+/** A service account of a group. */
+const robotOf = (groupId: number) => ({ provisioned_by_group_id: groupId, user_type: "service_account" as const });
+
 /** Makes the groups and projects under an old path and renames them all. */
 async function insertSites(db: Db, avatar: string, planned: readonly Pick<Site, "wish" | "roof">[]): Promise<Site[]> {
-  const rows = planned.map(({ wish: { kind, visibility, state }, roof }) => {
+  const rows = planned.map(({ wish: { kind, top, visibility, state }, roof }) => {
     const name = word();
     const columns = {
       ...{ name, path: `${name}-old`, visibility, archived: state === "archived" },
       marked_for_deletion_at: state === "marked for deletion" ? new Date().toISOString() : null,
       ...{ avatar_blob: avatar, avatar_file: "avatar.gif" },
     };
-    return { kind, name, row: kind === "group" ? group(roof.id, columns) : project(roof.id, columns) };
+    return { kind, name, row: kind === "group" ? group(top ? null : roof.id, columns) : project(roof.id, columns) };
   });
   const ids = new Map<string, number>();
   for (const [kind, table] of [
@@ -250,8 +339,8 @@ async function insertSites(db: Db, avatar: string, planned: readonly Pick<Site, 
   });
 }
 
-/** Three projects of their own for everybody, each starred by its owner. */
-async function fillAccounts(db: Db, accounts: readonly Account[]) {
+/** Three projects of their own for everybody, each starred by its owner, and whatever else users have. */
+async function fillAccounts(db: Db, accounts: readonly Account[], others: readonly number[]) {
   const owned = accounts.flatMap(three);
   const ids = await insertForIds(
     db,
@@ -265,6 +354,7 @@ async function fillAccounts(db: Db, accounts: readonly Account[]) {
     owners.map(({ project_id, user_id }) => membership({ project_id }, user_id, "owner")),
   );
   await insert(db, "stars", owners);
+  for (const { id } of accounts) await fillAccount(db, id, others);
 }
 
 async function digestOf(db: Db, places: readonly MadePlace[]): Promise<string> {
@@ -279,6 +369,10 @@ async function digestOf(db: Db, places: readonly MadePlace[]): Promise<string> {
       union all select s.xmin::text || s::text from shares s
         where group_id = any(${groups}::bigint[]) or project_id = any(${projects}::bigint[])
       union all select s.xmin::text || s::text from stars s where project_id = any(${projects}::bigint[])
+      union all select d.xmin::text || d::text from verified_domains d where group_id = any(${groups}::bigint[])
+      union all select u.xmin::text || u::text from users u where provisioned_by_group_id = any(${groups}::bigint[])
+      union all select t.xmin::text || t::text from users u join personal_access_tokens t on t.user_id = u.id
+        where u.provisioned_by_group_id = any(${groups}::bigint[])
       union all select c.xmin::text || c::text from namespaces c where parent_id = any(${groups}::bigint[])
       union all select c.xmin::text || c::text from projects c where namespace_id = any(${groups}::bigint[])
     ) lines`.execute(db);

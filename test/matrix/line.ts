@@ -9,6 +9,8 @@ export type State = "live" | "archived" | "archived above" | "marked for deletio
 /** The group or project that a request is about. */
 export interface Place {
   readonly kind: "group" | "project";
+  /** A group that is in no other. */
+  readonly top?: true;
   /** The least that a caller must be in it; `viewer` is whoever sees it. */
   readonly least: "viewer" | Level | "administrator";
   /** The least that what is sent asks for, where that is more. */
@@ -16,11 +18,32 @@ export interface Place {
   /** The parameter that names it where that is not `:id` in the path. */
   readonly by?: string;
   /** What the second name in the path stands for. */
-  readonly child?: "member" | "oneself" | "share" | "audit event" | "project";
+  readonly child?:
+    | "member"
+    | "oneself"
+    | "share"
+    | "audit event"
+    | "project"
+    | "domain"
+    | "enterprise user"
+    | "service account"
+    // The third name: the second is the account that has it.
+    | "service account token";
   /** Whether what stands so at a group above is found here too. */
   readonly inherits?: true;
   /** What the request lists: there are three of them in the place, and groups and projects among them are private. */
-  readonly holds?: "members" | "subgroups" | "projects" | "audit events" | "stars" | "a star of the caller";
+  readonly holds?:
+    | "members"
+    | "subgroups"
+    | "projects"
+    | "audit events"
+    | "stars"
+    | "a star of the caller"
+    | "domains"
+    | "enterprise users"
+    | "SAML users"
+    | "service accounts"
+    | "service account tokens";
   /**
    * The request is a list by whose `search` those who see the place find it, or its members and administrators, or of
    * those who are signed in its members alone.
@@ -32,21 +55,46 @@ export interface Place {
   readonly answers?: Readonly<Partial<Record<State, number>>>;
 }
 
+/** What a user can have that the second name in a path stands for; a follower, who is the caller, has no name. */
+export type Possession =
+  | "session"
+  | "email"
+  | "key"
+  | "identity"
+  | "custom attribute"
+  | "follower"
+  | "impersonation token";
+
 /** What more there is to say of an endpoint. */
 export interface More {
-  /** What the first name in the path stands for, or the parameter that `by` names. */
-  readonly object?: "user" | "token";
+  /**
+   * What the first name in the path stands for, or the parameter that `by` names. A newcomer is a user who is made for
+   * the request, so that it can be changed for good; one's own account is one's own.
+   */
+  readonly object?: "user" | "newcomer" | "token" | "session" | "email" | "key";
+  /** Columns of the newcomer. */
+  readonly newcomer?: Readonly<Record<string, unknown>>;
+  /** What the user who is named is given for the request. */
+  readonly has?: Possession;
+  /** Whether accounts are first made as new: else they had too much of what it adds, or were as it sets them already. */
+  readonly anew?: true;
   readonly by?: string;
   /**
    * Parameters of a request that is in order: `*` is a word that was not used before, `{user}` a user and `{group}` a
    * public group that belong nowhere, `{namespace}` the caller's own namespace, `{visibility}` another than the
-   * place has, `{event}` an audit event.
+   * place has, `{event}` an audit event, `{confirm}` and `{reset}` the secret of a mailed link that nobody used yet,
+   * `{login}` and `{password}` those of somebody who can sign in, `{ssh_key}` a new SSH key and `{fingerprint}` that of
+   * one which somebody has.
    */
   readonly send?: string;
   /** A field that only administrators are shown. */
   readonly adminsSee?: string;
   /** What external users are answered, where that is not what others are. */
   readonly external?: number;
+  /** What bots and service accounts are answered, where that is not what people are. */
+  readonly robots?: number;
+  /** What a caller by session is answered, where that is not what one by token is. */
+  readonly session?: number;
   /** What an administrator is answered who acts for another user, where that is not what the user is. */
   readonly sudo?: number;
   /** What a caller on the same machine is answered, where that makes a difference. */
@@ -83,7 +131,7 @@ export function line(
 type InPlace = More & Omit<Place, "kind" | "least"> & { readonly signedIn?: true };
 
 function inPlace(kind: Place["kind"], least: Place["least"], success: number, scopes: string, more: InPlace): Line {
-  const { signedIn, by, forThis, child, inherits, holds, foundBy, state, answers, ...rest } = more;
+  const { signedIn, top, by, forThis, child, inherits, holds, foundBy, state, answers, ...rest } = more;
   return {
     anonymous: least === "viewer" && !signedIn ? success : 401,
     user: success,
@@ -93,6 +141,7 @@ function inPlace(kind: Place["kind"], least: Place["least"], success: number, sc
     place: {
       kind,
       least,
+      ...(top && { top }),
       ...(by !== undefined && { by }),
       ...(forThis && { forThis }),
       ...(child && { child }),

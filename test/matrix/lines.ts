@@ -3,6 +3,8 @@ import { inGroup, inProject, type Line, line, READ, READ_USER, WRITE } from "./l
 const FOUND = [200, 200, 404] as const;
 const MADE = [201, 201, 404] as const;
 const ONLY_OWN = [200, 404, 404] as const;
+const GONE = [204, 204, 404] as const;
+const OWN_GONE = [204, 404, 404] as const;
 
 const AVATAR = "file=default.svg";
 const PICTURE = "file=avatar.gif";
@@ -16,6 +18,16 @@ const NOT_MARKED = { live: 400, archived: 400, "archived above": 400 } as const;
 const OWNER = "user_id={user}&access_level=50";
 const NEW_USER = "username=*&name=New&email=*@example.com&force_random_password=1";
 
+const NEW_PASSWORD = "token={reset}&password=correct-horse&password_again=correct-horse";
+
+const TOP = { top: true } as const;
+const NEW_KEY = "key={ssh_key}";
+const ACCOUNT = { ...TOP, child: "service account" } as const;
+const ROBOT = { user_type: "service_account" } as const;
+const SHUT = { archived: 403, "marked for deletion": 403 } as const;
+const NEW_EMAIL = "email=*@example.com";
+const PENDING = { state: "blocked_pending_approval" } as const;
+
 /** One line an endpoint: for those not signed in, users, administrators, and the scopes that open it. */
 export const lines: Readonly<Record<string, Line>> = {
   "GET /users": line(200, 200, 200, READ_USER, { adminsSee: "is_admin" }),
@@ -24,15 +36,137 @@ export const lines: Readonly<Record<string, Line>> = {
   "POST /users": line(401, 403, 201, WRITE, { send: NEW_USER }),
   "PUT /users/:id": line(401, 403, FOUND, WRITE, { object: "user", send: "bio=*" }),
   "GET /uploads/-/system/user/avatar/:id/:file": line(FOUND, FOUND, FOUND, READ_USER, { object: "user", send: AVATAR }),
+  "POST /users/:id/block": line(401, 403, [403, 201, 404], WRITE, { object: "newcomer" }),
+  "POST /users/:id/unblock": line(401, 403, MADE, WRITE, { object: "newcomer", newcomer: { state: "blocked" } }),
+  "POST /users/:id/ban": line(401, 403, [403, 201, 404], WRITE, { object: "newcomer" }),
+  "POST /users/:id/unban": line(401, 403, [403, 201, 404], WRITE, {
+    object: "newcomer",
+    newcomer: { state: "banned" },
+  }),
+  "POST /users/:id/deactivate": line(401, 403, [403, 201, 404], WRITE, { object: "newcomer" }),
+  "POST /users/:id/activate": line(401, 403, MADE, WRITE, { object: "newcomer", newcomer: { state: "deactivated" } }),
+  "POST /users/:id/approve": line(401, 403, [409, 201, 404], WRITE, { object: "newcomer", newcomer: PENDING }),
+  "POST /users/:id/reject": line(401, 403, [409, 201, 404], WRITE, { object: "newcomer", newcomer: PENDING }),
+  "DELETE /users/:id": line(401, 403, [403, 204, 404], WRITE, { object: "newcomer" }),
+  "PATCH /users/:id/disable_two_factor": line(401, 403, [403, 204, 404], WRITE, {
+    object: "newcomer",
+    newcomer: { two_factor_enabled: true },
+  }),
+  "DELETE /users/:id/identities/:provider": line(401, 403, GONE, WRITE, { object: "user", has: "identity" }),
+  "GET /users/:id/memberships": line(401, 403, FOUND, READ_USER, { object: "user" }),
+  "GET /users/:id/associations_count": line(401, [200, 403, 403], FOUND, READ_USER, { object: "user" }),
+
+  "GET /users/:id/emails": line(401, 403, FOUND, READ_USER, { object: "user" }),
+  "GET /users/:id/emails/:email_id": line(401, 403, FOUND, READ_USER, { object: "user", has: "email" }),
+  "POST /users/:id/emails": line(401, 403, MADE, WRITE, { object: "user", send: NEW_EMAIL, anew: true }),
+  "DELETE /users/:id/emails/:email_id": line(401, 403, GONE, WRITE, { object: "user", has: "email" }),
+  "GET /user/emails": line(401, 200, 200, READ_USER),
+  "GET /user/emails/:email_id": line(401, ONLY_OWN, ONLY_OWN, READ_USER, { object: "email" }),
+  "POST /user/emails": line(401, 201, 201, WRITE, { send: NEW_EMAIL, anew: true }),
+  "DELETE /user/emails/:email_id": line(401, OWN_GONE, OWN_GONE, WRITE, { object: "email" }),
+
+  "GET /users/:id_or_username/status": line(FOUND, FOUND, FOUND, READ_USER, { object: "user" }),
+  "GET /user/status": line(401, 200, 200, READ_USER),
+  "PUT /user/status": line(401, 200, 200, WRITE, { send: "message=*", anew: true }),
+  "PATCH /user/status": line(401, 200, 200, WRITE, { send: "message=*", anew: true }),
+  "GET /user/preferences": line(401, 200, 200, READ_USER),
+  "PUT /user/preferences": line(401, 200, 200, WRITE, { send: "view_diffs_file_by_file=true", anew: true }),
+  "PUT /user/avatar": line(401, 200, 200, WRITE, { send: "avatar=" }),
+
+  "GET /users/:id/followers": line(401, FOUND, FOUND, READ_USER, { object: "user" }),
+  "GET /users/:id/following": line(401, FOUND, FOUND, READ_USER, { object: "user" }),
+  "POST /users/:id/follow": line(401, [400, 201, 404], [400, 201, 404], WRITE, { object: "newcomer", anew: true }),
+  "POST /users/:id/unfollow": line(401, [400, 201, 404], [400, 201, 404], WRITE, {
+    object: "newcomer",
+    has: "follower",
+    anew: true,
+  }),
+
+  "GET /users/:id/custom_attributes": line(401, 403, FOUND, READ, { object: "user" }),
+  "GET /users/:id/custom_attributes/:key": line(401, 403, FOUND, READ, { object: "user", has: "custom attribute" }),
+  "PUT /users/:id/custom_attributes/:key": line(401, 403, FOUND, WRITE, { object: "user", send: "key=*&value=x" }),
+  "DELETE /users/:id/custom_attributes/:key": line(401, 403, GONE, WRITE, {
+    object: "user",
+    has: "custom attribute",
+  }),
+
+  "POST /session": line(201, 201, 201, WRITE, { send: "login={login}&password={password}" }),
+  "DELETE /session": line(401, 400, 400, WRITE, { session: 204 }),
+  "GET /user/sessions": line(401, 200, 200, READ, { robots: 403 }),
+  "DELETE /user/sessions/:id": line(401, OWN_GONE, OWN_GONE, WRITE, { object: "session", robots: 403 }),
+  "DELETE /user/sessions": line(401, 204, 204, WRITE, { robots: 403 }),
+  // Those who are let in have no password and no second factor, and so are told that they lack one.
+  "PUT /user/password": line(401, 400, 400, WRITE, { send: "current_password=*&password=*", robots: 403 }),
+  "GET /user/two_factor": line(401, 200, 200, READ, { robots: 403 }),
+  "POST /user/two_factor": line(401, 400, 400, WRITE, { send: "current_password=*", robots: 403 }),
+  "PUT /user/two_factor": line(401, 400, 400, WRITE, { send: "code=123456", robots: 403 }),
+  "DELETE /user/two_factor": line(401, 400, 400, WRITE, { send: "code=123456", robots: 403 }),
+  "POST /user/two_factor/recovery_codes": line(401, 400, 400, WRITE, { send: "code=123456", robots: 403 }),
+
+  "GET /user/keys": line(401, 200, 200, READ_USER),
+  "GET /user/keys/:key_id": line(401, ONLY_OWN, ONLY_OWN, READ_USER, { object: "key" }),
+  "POST /user/keys": line(401, 201, 201, WRITE, { send: NEW_KEY, anew: true }),
+  "DELETE /user/keys/:key_id": line(401, OWN_GONE, OWN_GONE, WRITE, { object: "key" }),
+  "GET /users/:id/keys": line(FOUND, FOUND, FOUND, READ_USER, { object: "user" }),
+  "GET /users/:id/keys/:key_id": line(FOUND, FOUND, FOUND, READ_USER, { object: "user", has: "key" }),
+  "POST /users/:id/keys": line(401, 403, MADE, WRITE, { object: "user", send: NEW_KEY, anew: true }),
+  "DELETE /users/:id/keys/:key_id": line(401, 403, GONE, WRITE, { object: "user", has: "key" }),
+  "GET /keys": line(401, 403, 200, READ, { send: "fingerprint={fingerprint}" }),
+  "GET /keys/:id": line(401, 403, FOUND, READ, { object: "key" }),
+
+  "GET /users/:user_id/impersonation_tokens": line(401, 403, FOUND, READ, { object: "user" }),
+  "GET /users/:user_id/impersonation_tokens/:impersonation_token_id": line(401, 403, FOUND, READ, {
+    object: "user",
+    has: "impersonation token",
+  }),
+  "POST /users/:user_id/impersonation_tokens": line(401, 403, MADE, WRITE, { object: "user", send: NEW_TOKEN }),
+  "DELETE /users/:user_id/impersonation_tokens/:impersonation_token_id": line(401, 403, GONE, WRITE, {
+    object: "user",
+    has: "impersonation token",
+  }),
+
+  "GET /service_accounts": line(401, 403, 200, READ),
+  "POST /service_accounts": line(401, 403, 201, WRITE),
+  "PATCH /service_accounts/:id": line(401, 403, [400, 200, 404], WRITE, {
+    ...{ object: "newcomer", newcomer: ROBOT, send: "name=*" },
+  }),
+  "GET /groups/:id/service_accounts": inGroup("owner", 200, READ, { ...TOP, holds: "service accounts" }),
+  "POST /groups/:id/service_accounts": inGroup("owner", 201, WRITE, { ...TOP, answers: SHUT }),
+  "PATCH /groups/:id/service_accounts/:user_id": inGroup("owner", 200, WRITE, { ...ACCOUNT, send: "name=*" }),
+  "DELETE /groups/:id/service_accounts/:user_id": inGroup("owner", 204, WRITE, ACCOUNT),
+  "GET /groups/:id/service_accounts/:user_id/personal_access_tokens": inGroup("owner", 200, READ, {
+    ...{ ...ACCOUNT, holds: "service account tokens" },
+  }),
+  "POST /groups/:id/service_accounts/:user_id/personal_access_tokens": inGroup("owner", 201, WRITE, {
+    ...{ ...ACCOUNT, send: NEW_TOKEN },
+  }),
+  "POST /groups/:id/service_accounts/:user_id": inGroup("owner", 201, WRITE, { ...ACCOUNT, send: NEW_TOKEN }),
+  "DELETE /groups/:id/service_accounts/:user_id/personal_access_tokens/:token_id": inGroup("owner", 204, WRITE, {
+    ...{ ...TOP, child: "service account token" },
+  }),
+  "POST /groups/:id/service_accounts/:user_id/personal_access_tokens/:token_id/rotate": inGroup("owner", 200, WRITE, {
+    ...{ ...TOP, child: "service account token", endsFamily: true },
+  }),
+
+  "GET /-/account/confirm": line(200, 200, 200, READ, { send: "token={confirm}" }),
+  "POST /-/account/confirm": line(200, 200, 200, WRITE, { send: "token={confirm}" }),
+  "GET /-/account/password": line(200, 200, 200, READ, { send: "token={reset}" }),
+  "POST /-/account/password": line(200, 200, 200, WRITE, { send: NEW_PASSWORD }),
+  "GET /-/account/forgotten": line(200, 200, 200, READ),
+  "POST /-/account/forgotten": line(200, 200, 200, WRITE, { send: "email=*@example.com" }),
 
   "GET /personal_access_tokens": line(401, [200, 403, 403], 200, READ, { object: "user", by: "user_id" }),
-  "GET /personal_access_tokens/self": line(401, 200, 200, "any", { sudo: 400 }),
+  "GET /personal_access_tokens/self": line(401, 200, 200, "any", { sudo: 400, session: 400 }),
   "GET /personal_access_tokens/:id": line(401, ONLY_OWN, FOUND, READ, { object: "token" }),
   "POST /users/:user_id/personal_access_tokens": line(401, 403, MADE, WRITE, { object: "user", send: NEW_TOKEN }),
   "POST /user/personal_access_tokens": line(401, 201, 201, WRITE, { send: NEW_TOKEN }),
-  "POST /personal_access_tokens/self/rotate": line(401, 200, 200, "api self_rotate", { sudo: 400, endsFamily: true }),
+  "POST /personal_access_tokens/self/rotate": line(401, 200, 200, "api self_rotate", {
+    sudo: 400,
+    session: 400,
+    endsFamily: true,
+  }),
   "POST /personal_access_tokens/:id/rotate": line(401, ONLY_OWN, FOUND, WRITE, { object: "token", endsFamily: true }),
-  "DELETE /personal_access_tokens/self": line(401, 204, 204, "any", { sudo: 400 }),
+  "DELETE /personal_access_tokens/self": line(401, 204, 204, "any", { sudo: 400, session: 400 }),
   "DELETE /personal_access_tokens/:id": line(401, [204, 404, 404], [204, 204, 404], WRITE, { object: "token" }),
 
   "GET /namespaces": inGroup("viewer", 200, READ, { foundBy: "members", signedIn: true }),
@@ -54,6 +188,23 @@ export const lines: Readonly<Record<string, Line>> = {
   "GET /groups/:id/descendant_groups": inGroup("viewer", 200, READ, { holds: "subgroups" }),
   "GET /groups/:id/projects": inGroup("viewer", 200, READ, { holds: "projects" }),
   "POST /groups/:id/projects/:project_id": inGroup("administrator", 201, WRITE, { child: "project", answers: CLOSED }),
+
+  "GET /groups/:id/verified_domains": inGroup("owner", 200, READ, { ...TOP, holds: "domains" }),
+  "GET /groups/:id/verified_domains/:domain_id": inGroup("owner", 200, READ, { ...TOP, child: "domain" }),
+  "POST /groups/:id/verified_domains": inGroup("owner", 201, WRITE, { ...TOP, send: "domain=*.test" }),
+  "DELETE /groups/:id/verified_domains/:domain_id": inGroup("owner", 204, WRITE, { ...TOP, child: "domain" }),
+  // An Owner has to prove it, an administrator's word is enough.
+  "POST /groups/:id/verified_domains/:domain_id/verify": {
+    ...inGroup("owner", 200, WRITE, { ...TOP, child: "domain" }),
+    user: 400,
+  },
+  "GET /groups/:id/enterprise_users": inGroup("owner", 200, READ, { ...TOP, holds: "enterprise users" }),
+  "GET /groups/:id/enterprise_users/:user_id": inGroup("owner", 200, READ, { ...TOP, child: "enterprise user" }),
+  "PATCH /groups/:id/enterprise_users/:user_id/disable_two_factor": inGroup("owner", 204, WRITE, {
+    ...TOP,
+    child: "enterprise user",
+  }),
+  "GET /groups/:id/saml_users": inGroup("owner", 200, READ, { ...TOP, holds: "SAML users" }),
 
   "GET /projects": inProject("viewer", 200, READ, { foundBy: "viewers" }),
   "POST /projects": line(401, 201, 201, WRITE, { send: "name=*" }),

@@ -32,6 +32,8 @@ export function expectedStatus(line: Line, asked: Asked): number {
     if (caller.sudo.as === "blocked" || caller.sudo.as === "internal") return 403;
     if (line.sudo !== undefined) return line.sudo;
   }
+  if (caller.carrier === "session" && line.session !== undefined) return line.session;
+  if (line.robots !== undefined && isRobot(caller)) return line.robots;
   if (caller.loopback && line.loopback !== undefined) return line.loopback;
   if (line.place && !line.place.foundBy) return statusInPlace(line, line.place, asked);
   return plainStatus(line, asked);
@@ -41,7 +43,7 @@ function plainStatus(line: Line, { caller, owner, badParameter }: Asked): number
   const statuses = line[actingRole(caller)];
   const byOwner =
     typeof statuses === "number" ? { own: statuses, foreign: statuses, missing: statuses } : named(statuses);
-  if (badParameter && byOwner.own < 400) return 400;
+  if (badParameter && Math.min(...Object.values(byOwner)) < 400) return 400;
   if (line.external !== undefined && isExternal(caller)) return line.external;
   return byOwner[owner === "own" || owner === "foreign" ? owner : "missing"];
 }
@@ -98,10 +100,10 @@ const isMember = ({ kind }: Place, { grants = [] }: Caller) =>
   );
 
 /** The highest level that anything gives; minimal access is to one group and to nothing in it. */
-function levelIn({ kind }: Place, { grants = [] }: Caller): number {
+function levelIn({ kind, top }: Place, { grants = [] }: Caller): number {
   const levels = grants.map((grant) => {
     const level = LEVELS[grant.level];
-    if (grant.at === "inside" || isOver(grant)) return 0;
+    if (grant.at === "inside" || (grant.at === "above" && top) || isOver(grant)) return 0;
     if (level < LEVELS.guest) return kind === "group" && grant.at === "it" && !grant.share ? level : 0;
     return grant.share ? Math.min(level, LEVELS[grant.share.upTo]) : level;
   });
@@ -115,6 +117,9 @@ const isOver = ({ ends, share }: Grant) => ends === "today" || share?.ends === "
 
 /** Only the caller's own account can be external: those whom sudo acts for are not. */
 const isExternal = ({ account, sudo }: Caller) => !sudo && account?.["external"] === true;
+
+const isRobot = ({ account, sudo }: Caller) =>
+  !sudo && ["service_account", "project_bot"].includes(String(account?.["user_type"]));
 
 /** Whether an answer shows what only administrators, and where it matters callers on the same machine, may see. */
 export const seesAll = (line: Line, caller: Caller): boolean =>

@@ -72,6 +72,14 @@ const general: readonly Mutation[] = [
     likely: isAs("user", "api"),
   },
   {
+    name: "bots count as people",
+    weaken: ({ access }, lines) =>
+      lines.some(({ robots }) => robots !== undefined)
+        ? { access: { check: (caller) => access.check({ ...caller, actor: asPerson(caller.actor) }) } }
+        : undefined,
+    likely: ({ caller }) => caller.name === "service account",
+  },
+  {
     name: "a revoked token ends nothing",
     weaken: ({ access }) =>
       access.onRevokedToken ? { access: { onRevokedToken: () => Promise.resolve() } } : undefined,
@@ -138,7 +146,7 @@ const inPlaces: readonly Mutation[] = [
     /\(s\.expires_at is null or [^)]*\)[^)]*\)/g,
     "true",
   ),
-  reworded("minimal access reaches down", "minimal above", isAny, /m\.access_level >= 10 and/g, ""),
+  reworded("minimal access reaches down", "minimal above", isBelow, /m\.access_level >= 10 and/g, ""),
   reworded(
     "a share gives what its members have",
     "guest, by the limit of a share",
@@ -212,6 +220,9 @@ function nameBelow(least: Place["least"] = "viewer"): string | undefined {
 
 function isAny(): boolean {
   return true;
+}
+function isBelow({ top }: Place): boolean {
+  return !top;
 }
 function isRole({ least }: Place): boolean {
   return least !== "viewer";
@@ -298,6 +309,9 @@ const asSomebody = (rule: Rule, somebody: Actor): Partial<Rule> => ({
 });
 
 const insider = (actor: Actor | null): Actor | null => actor && { ...actor, user: { ...actor.user, external: false } };
+
+const asPerson = (actor: Actor | null): Actor | null =>
+  actor && { ...actor, user: { ...actor.user, user_type: "human" } };
 
 const promotedActor = (actor: Actor | null): Actor | null =>
   actor && { ...actor, user: { ...actor.user, admin: true } };

@@ -59,6 +59,12 @@ export const event = (entity_type: "Group" | "Project", entity_id: number): Row 
   ...{ entity_type, entity_id, target_type: entity_type, target_id: entity_id, target_name: "made" },
 });
 
+/** A domain that a group says is its own. */
+export const domain = (group_id: number): Row => ({
+  ...{ group_id, domain: `${word()}.test`, verification_code: word() },
+  created_at: new Date().toISOString(),
+});
+
 /** Rows go in by one statement a table, whatever their number, and come back in no order. */
 export async function insert(db: Db, table: Table, rows: readonly Row[]): Promise<Row[]> {
   const [first] = rows;
@@ -79,6 +85,6 @@ export async function insertForIds(db: Db, table: Table, rows: readonly Row[], b
 }
 
 export async function insertForId(db: Db, table: Table, row: Row): Promise<number> {
-  const [id] = await insertForIds(db, table, [row], "request_id" in row ? "request_id" : "path");
+  const [id] = await insertForIds(db, table, [row], ["request_id", "domain"].find((by) => by in row) ?? "path");
   return id ?? 0;
 }

@@ -1,9 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { sql } from "kysely";
 import { tokenDigest } from "#access/authenticate.ts";
+import { csrfTokenOf, newSessionSecret } from "#access/sessions.ts";
 import type { TestApp, TestUser } from "#test/support/app.ts";
 import { callers, members, type SudoTarget } from "./callers.ts";
 import { makeLand, type Land, type MadePlace, type PlaceWish } from "./land.ts";
+import type { Possession } from "./line.ts";
+import { give, renew } from "./possessions.ts";
 import { MADE } from "./rows.ts";
 
 /** A wish with a name gets the same thing each time. */
@@ -44,6 +47,18 @@ export interface World {
   readonly tokens: Stock<Wish, Made>;
   /** Groups and projects. */
   readonly places: Stock<PlaceWish, MadePlace>;
+  /** Somebody new, with these columns; by one name always the same. */
+  newcomer(columns?: Readonly<Record<string, unknown>>, kept?: string): Promise<number>;
+  /** Gives a user something, and says by what name it is called in a path. */
+  give(kind: Possession, userId: number, callerId: number): Promise<string>;
+  /** Makes accounts as they were before requests gave them more, or set them otherwise. */
+  renew(): Promise<void>;
+  /** Somebody new who can sign in. */
+  newPerson(): Promise<{ readonly login: string; readonly password: string }>;
+  /** Begins a session; gives the headers by which a page of ours shows it. */
+  signIn(userId: number): Promise<Record<string, string>>;
+  /** Mails a link to somebody new; gives its secret. */
+  mailLink(purpose: "confirm" | "reset"): Promise<string>;
   isRevoked(tokenIds: readonly number[]): Promise<boolean[]>;
   auditRows(): Promise<number>;
 }
@@ -77,6 +92,9 @@ export async function makeWorld(app: TestApp): Promise<World> {
     blocked: await makeAccount({ state: "blocked" }),
     internal: await makeAccount({ user_type: "alert_bot" }),
   };
+  const newcomers = new Map<string, Promise<number>>();
+  const password = "Seven-Bells-In-The-Fog";
+  const password_digest = await app.services.passwords.hash(password);
   const somebody = await makeAccount();
   const everybody = [...accounts.values(), ...Object.values(targets)];
   const land = await makeLand(write, makeAccount, somebody, everybody, await app.services.blobs.put(GIF));
@@ -93,13 +111,46 @@ export async function makeWorld(app: TestApp): Promise<World> {
       const { rows: made } = await sql<{ id: number; digest: string }>`
         insert into personal_access_tokens (user_id, name, scopes, token_digest, expires_at, revoked_at, previous_id)
         select "user", 'matrix', scopes, decode(digest, 'hex'),
-          (now() at time zone 'UTC')::date + case when expired then 0 else 30 end, case when revoked then now() end, previous
+          (now() at time zone 'UTC')::date + case when expired then 0 else 30 end, case when revoked then now() - interval '1 minute' end,
+          previous
         from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
           as wish ("user" bigint, scopes text[], digest text, expired boolean, revoked boolean, previous bigint)
         returning id, encode(token_digest, 'hex') as digest`.execute(write);
       const ids = new Map(made.map(({ id, digest }) => [digest, id]));
       return rows.map(({ digest }, index) => ({ id: ids.get(digest) ?? 0, token: tokens[index] ?? "" }));
     }),
+
+    newcomer(columns, name) {
+      const known = name === undefined ? undefined : newcomers.get(name);
+      const id = known ?? makeAccount(columns).then((account) => account.id);
+      if (name !== undefined) newcomers.set(name, id);
+      return id;
+    },
+
+    give: (kind, userId, callerId) => give(write, kind, userId, callerId),
+    renew: () => renew(write),
+
+    newPerson: async () => ({ login: (await makeAccount({ password_digest })).username, password }),
+    async signIn(userId) {
+      const secret = newSessionSecret();
+      const digest = Buffer.from(tokenDigest(secret), "hex");
+      await write.insertInto("sessions").values({ user_id: userId, digest }).execute();
+      return {
+        cookie: `fairlead_session=${secret}`,
+        "sec-fetch-site": "same-origin",
+        "x-csrf-token": csrfTokenOf(secret),
+      };
+    },
+
+    async mailLink(purpose) {
+      const secret = randomBytes(32).toString("base64url");
+      const { id, email } = await makeAccount();
+      await sql`
+        insert into mailed_links (digest, purpose, user_id, email, expires_at)
+        values (sha256(${secret}::bytea), ${purpose}, ${id}, ${email}, now() + interval '1 hour')
+      `.execute(write);
+      return secret;
+    },
 
     async isRevoked(tokenIds) {
       if (tokenIds.every((id) => id === 0)) return tokenIds.map(() => false);

@@ -5,6 +5,7 @@ import { LARGEST_GROUP } from "#db/seed-tree.ts";
 import { testApp } from "#test/support/app.ts";
 import { type Cost, explainer } from "./explain.ts";
 import { type Recorded, recordStatements } from "./record.ts";
+import { identityRequests, type Named as NamedPeople } from "./identity-requests.ts";
 import { type Request, requests } from "./requests.ts";
 import { type Named, treeRequests } from "./tree-requests.ts";
 
@@ -25,12 +26,13 @@ const { values } = parseArgs({
   options: {
     users: { type: "string", default: "1000000" },
     projects: { type: "string", default: "2000000" },
+    tokens: { type: "string", default: "5000000" },
     only: { type: "string", default: "" },
   },
 });
 const users = Number(values.users);
 
-await using engine = await seededEngine(users, Number(values.projects));
+await using engine = await seededEngine(users, Number(values.projects), Number(values.tokens));
 const client = new pg.Client(engine.url);
 await client.connect();
 const app = await testApp({ databaseUrl: engine.url });
@@ -94,7 +96,17 @@ async function named(): Promise<Named> {
   return { largest: groups[0], project: projects[0] };
 }
 
-const asked = [...requests(), ...treeRequests(await named())].filter(({ caller, path }) =>
+async function namedPeople(employer: number): Promise<NamedPeople> {
+  const { rows } = await client.query(
+    `select u.id as account, u.provisioned_by_group_id as group from users u
+     where u.user_type = 'service_account' and u.provisioned_by_group_id is not null order by u.id limit 1`,
+  );
+  return { ...rows[0], employer };
+}
+
+const places = await named();
+const people = await namedPeople(places.largest.id);
+const asked = [...requests(), ...treeRequests(places), ...identityRequests(people)].filter(({ caller, path }) =>
   `${caller} ${path}`.includes(values.only),
 );
 for (const request of asked) await ask(request);

@@ -46,7 +46,9 @@ interface Options {
 /** The application in this process, on this process's own database; requests go through the whole kernel. */
 export async function testApp({ env = {}, resources = allResources, databaseUrl }: Options = {}) {
   const dataDir = await mkdtemp(join(tmpdir(), "fairlead-test-"));
-  const config = readConfig({ FAIRLEAD_RATE_LIMITS: "off", FAIRLEAD_DATA_DIR: dataDir, ...env });
+  // Nothing listens at this port, so that no test waits for a DNS server of the world outside.
+  const dns = { FAIRLEAD_DNS_SERVERS: "127.0.0.1:1" };
+  const config = readConfig({ FAIRLEAD_RATE_LIMITS: "off", FAIRLEAD_DATA_DIR: dataDir, ...dns, ...env });
   const logged: string[] = [];
   const sink = new Writable({
     write(chunk: Buffer, _encoding, done) {

@@ -1,16 +1,14 @@
 import { type Selectable, sql, type Updateable } from "kysely";
 import type { Static } from "typebox";
-import type { Actor } from "#access/actor.ts";
 import { LEVELS, VISIBILITIES, visibilityName } from "#access/roles.ts";
 import type { Tx } from "#db/database.ts";
-import type { InstanceSettings } from "#db/settings.ts";
 import type { Database } from "#db/types.ts";
-import type { Blobs } from "#lib/blobs.ts";
 import { type Problems, refuse, throwProblems, tooLong } from "#lib/problems.ts";
 import { missing } from "#lib/refusal.ts";
 import { avatarColumns, checkAvatar } from "#resources/avatars/images.ts";
 import { checkVisibility, holdPlace, type Place } from "#resources/namespaces/placement.ts";
 import { checkGroupName, checkPath } from "#resources/namespaces/validate.ts";
+import type { Writing } from "#resources/namespaces/writing.ts";
 import type { GroupChanges, NewGroup } from "./params.ts";
 import { chosenPreferences } from "./preferences.ts";
 
@@ -18,13 +16,6 @@ type New = Static<typeof NewGroup>;
 type Changes = Omit<Static<typeof GroupChanges>, "id">;
 type Columns = Updateable<Database["namespaces"]>;
 type Row = Selectable<Database["namespaces"]>;
-
-/** What a write needs beside what was asked for. */
-export interface Writing {
-  readonly actor: Actor;
-  readonly settings: InstanceSettings;
-  readonly blobs: Blobs;
-}
 
 /** Makes a group with the caller as its Owner, and gives the new id. */
 export async function createGroup(

@@ -3,12 +3,12 @@ import { visibilityName } from "#access/roles.ts";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { groupAddress, groupAvatar } from "#resources/namespaces/entity.ts";
 import { Project, ProjectSummary, VisibilityName } from "#resources/projects/entity.ts";
+import { SharedWithGroup } from "#resources/shares/entity.ts";
 import { CREATORS, SUBGROUP_CREATORS } from "./params.ts";
 import { preferenceFields, presentPreferences } from "./preferences.ts";
-import type { GroupRow, ShareRow } from "./queries.ts";
+import type { GroupRow } from "./queries.ts";
 
 const exact = { additionalProperties: false };
-const NullableDay = Nullable(Type.String({ format: "date" }));
 
 const group = {
   id: Type.Integer(),
@@ -28,22 +28,11 @@ const group = {
   parent_id: Nullable(Type.Integer()),
   organization_id: Type.Integer(),
   archived: Type.Boolean({ description: "Whether it, or a group that it is in, was put away" }),
-  marked_for_deletion_on: NullableDay,
+  marked_for_deletion_on: Nullable(Type.String({ format: "date" })),
 };
 
 /** A group as lists show it. */
 export const Group = Type.Object(group, { ...exact, title: "Group" });
-
-const SharedWithGroup = Type.Object(
-  {
-    group_id: Type.Integer(),
-    group_name: Type.String(),
-    group_full_path: Type.String(),
-    group_access_level: Type.Integer(),
-    expires_at: NullableDay,
-  },
-  { ...exact, title: "SharedWithGroup" },
-);
 
 const SomeProjects = Type.Optional(Type.Array(Type.Union([Project, ProjectSummary])));
 
@@ -86,11 +75,3 @@ export const presentGroup =
       marked_for_deletion_on: row.marked_for_deletion_on,
     };
   };
-
-export const presentShare = (row: ShareRow): Static<typeof SharedWithGroup> => ({
-  group_id: row.with_group_id,
-  group_name: row.name,
-  group_full_path: row.full_path,
-  group_access_level: row.access_level,
-  expires_at: row.expires_at,
-});

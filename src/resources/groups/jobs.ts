@@ -3,7 +3,10 @@ import { defineJob } from "#jobs/define.ts";
 import { holdTreeAlone } from "#resources/namespaces/tree.ts";
 import {
   beginRemoval,
+  endSomeAccounts,
+  groupRemoval,
   overdueGroups,
+  releaseSomeUsers,
   removeGroups,
   removeSomeGroups,
   removeSomeProjects,
@@ -16,14 +19,12 @@ const MOST_AT_ONCE = 1000;
 
 /** Removes a group that is still marked as it was then, from its leaves up, with all that is in it. */
 export const removeGroup = defineJob({
-  name: "groups.remove",
-  queue: "bulk",
-  payload: Type.Object({ id: Type.Integer(), marked_at: Type.String() }, exact),
-  key: ({ id }) => String(id),
-  async run({ payload, step, transaction, signal }) {
+  ...groupRemoval,
+  async run({ payload, services, step, transaction, signal }) {
     const { id } = payload;
     if (!(await step((tx) => beginRemoval(tx, payload)))) return;
-    for (const removeSome of [removeSomeProjects, removeSomeGroups, removeSomeRows]) {
+    while (await step((tx) => endSomeAccounts(tx, services.jobs, id))) signal.throwIfAborted();
+    for (const removeSome of [releaseSomeUsers, removeSomeProjects, removeSomeGroups, removeSomeRows]) {
       while (await step((tx) => removeSome(tx, id))) signal.throwIfAborted();
     }
     await transaction((tx) => removeGroups(tx, [id]));

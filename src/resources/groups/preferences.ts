@@ -1,5 +1,6 @@
 import Type, { type Static, type TSchema } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
+import { preferencesOf } from "#resources/namespaces/preferences.ts";
 
 const choice = <S extends TSchema>(schema: S, fallback: Static<S>) => ({ schema, fallback });
 const on = choice(Type.Boolean(), true);
@@ -30,29 +31,10 @@ const PREFERENCES = {
   lock_math_rendering_limits_enabled: off,
 };
 
-type Name = keyof typeof PREFERENCES;
-const NAMES = Object.keys(PREFERENCES) as Name[];
+const { fields, present, chosen } = preferencesOf(PREFERENCES);
 
-/** The fields of an answer that show them all. */
-export const preferenceFields = Object.fromEntries(NAMES.map((name) => [name, PREFERENCES[name].schema])) as {
-  [N in Name]: (typeof PREFERENCES)[N]["schema"];
-};
-
-const AllFields = Type.Object(preferenceFields);
-const SomeFields = Type.Partial(AllFields);
-
+export const preferenceFields = fields;
 /** The parameters that set them, each of which may be left out. */
-export const preferenceParams = SomeFields.properties;
-
-export type Preferences = Static<typeof AllFields>;
-export type ChosenPreferences = Static<typeof SomeFields>;
-
-/** Everything chosen and, where nothing was, what then counts. */
-export function presentPreferences(stored: unknown): Preferences {
-  const chosen = stored as Record<string, unknown>;
-  return Object.fromEntries(NAMES.map((name) => [name, chosen[name] ?? PREFERENCES[name].fallback])) as Preferences;
-}
-
-/** What is to be stored of what was given. */
-export const chosenPreferences = (given: ChosenPreferences): Record<string, unknown> =>
-  Object.fromEntries(NAMES.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])));
+export const preferenceParams = Type.Partial(Type.Object(fields)).properties;
+export const presentPreferences = present;
+export const chosenPreferences = chosen;

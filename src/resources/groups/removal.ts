@@ -1,13 +1,27 @@
 import { sql } from "kysely";
+import Type from "typebox";
 import type { Tx } from "#db/database.ts";
+import type { Jobs } from "#jobs/add.ts";
+import type { JobKind } from "#jobs/define.ts";
 import { badRequest, conflict, missing } from "#lib/refusal.ts";
 import { fullPath } from "#resources/namespaces/queries.ts";
+import { endAccount } from "#resources/users/removal.ts";
 
 /** A group and when it was marked for deletion: marked anew, it is another case. */
 export interface Marked {
   readonly id: number;
   readonly marked_at: string;
 }
+
+const Payload = Type.Object({ id: Type.Integer(), marked_at: Type.String() }, { additionalProperties: false });
+
+/** The job that removes a group that is still marked as it was then. */
+export const groupRemoval: JobKind<typeof Payload> = {
+  name: "groups.remove",
+  queue: "bulk",
+  payload: Payload,
+  key: ({ id }) => String(id),
+};
 
 const now = sql<string>`now()`;
 const markedAt = sql<string>`marked_for_deletion_at`.as("marked_at");
@@ -24,6 +38,15 @@ export async function markForDeletion(tx: Tx, id: number): Promise<Marked> {
   if (!marked) throw badRequest("Group has already been marked for deletion");
   return marked;
 }
+
+/** Marks groups that are to be gone at once, whether they were marked before or not. */
+export const markAnyway = (tx: Tx, ids: readonly number[]): Promise<Marked[]> =>
+  tx
+    .updateTable("namespaces")
+    .set({ marked_for_deletion_at: sql<string>`coalesce(marked_for_deletion_at, now())` })
+    .where(sql<boolean>`id = any(${ids}::bigint[])`)
+    .returning(["id", markedAt])
+    .execute();
 
 /** A marked group that is to be gone before its time is over, which takes its exact full path. */
 export async function markedAlready(tx: Tx, id: number, path: string | undefined): Promise<Marked> {
@@ -80,6 +103,30 @@ export async function beginRemoval(tx: Tx, { id, marked_at }: Marked): Promise<b
 const MOST_AT_ONCE = 500;
 /** Rows that belong to what is removed are small, so more of them go at once. */
 const MOST_ROWS = 5000;
+
+/** The users of a kind whom the groups in a group brought, some of them. */
+const broughtBy = (id: number, kind: "service accounts" | "others", most: number) => sql<{ id: number }>`
+  select u.id from namespaces g
+    join namespaces n on n.traversal_ids >= g.traversal_ids and n.traversal_ids < g.subtree_end
+    join users u on u.provisioned_by_group_id = n.id
+  where g.id = ${id} and u.removal_began_at is null
+    and u.user_type ${sql.raw(kind === "others" ? "<>" : "=")} 'service_account'
+  limit ${sql.lit(most)}`;
+
+/** Ends some of the service accounts of a group, which go with it; false when there are none. */
+export async function endSomeAccounts(tx: Tx, jobs: Jobs, id: number): Promise<boolean> {
+  const { rows } = await broughtBy(id, "service accounts", MOST_AT_ONCE).execute(tx);
+  for (const account of rows) await endAccount(tx, jobs, account.id, false);
+  return rows.length > 0;
+}
+
+/** Lets go of some of the people whom a group brought, who stay; false when there are none. */
+export async function releaseSomeUsers(tx: Tx, id: number): Promise<boolean> {
+  const { numAffectedRows = 0n } = await sql`
+    update users set provisioned_by_group_id = null
+    where id = any(array(${broughtBy(id, "others", MOST_ROWS)}))`.execute(tx);
+  return numAffectedRows > 0n;
+}
 
 /** Removes some of the projects in a group, or what belongs to them; false when there are none. */
 export async function removeSomeProjects(tx: Tx, id: number): Promise<boolean> {

@@ -8,7 +8,8 @@ import { pageOf } from "#http/paging.ts";
 import { avatarNamed } from "#resources/avatars/images.ts";
 import { Accepted, accepted } from "#resources/namespaces/entity.ts";
 import { holdTree, holdTreeAlone } from "#resources/namespaces/tree.ts";
-import type { Services } from "#services.ts";
+import { writing } from "#resources/namespaces/writing.ts";
+import { removeShare } from "#resources/shares/actions.ts";
 import { createGroup, setArchived, updateGroup } from "./actions.ts";
 import { Group, GroupDetail, presentGroup } from "./entity.ts";
 import { moveGroup, removeGroup } from "./jobs.ts";
@@ -28,7 +29,7 @@ import {
 } from "./params.ts";
 import { markedAlready, markForDeletion, restoreGroup } from "./removal.ts";
 import { holdParent, namedGroup } from "./rights.ts";
-import { shareGroup, unshareGroup } from "./shares.ts";
+import { shareGroup } from "./shares.ts";
 import { transferGroup } from "./transfer.ts";
 import { viewGroup } from "./views.ts";
 
@@ -107,7 +108,7 @@ export const groups = {
     async handle({ tx, actor, parent, params, services, site, audit }) {
       if (parent) await holdTree(tx);
       const place = await holdParent(tx, actor, parent);
-      const id = await createGroup(tx, params, place, await writing(services, actor));
+      const id = await createGroup(tx, params, place, await writing({ services, actor }));
       const view = await viewGroup(tx, id, { actor, level: LEVELS.owner, site });
       audit(targetOf(view));
       return view;
@@ -124,7 +125,7 @@ export const groups = {
     audit: "group_updated",
     camelCase: true,
     async handle({ tx, actor, group, params, services, site, audit }) {
-      const changed = await updateGroup(tx, group, params, await writing(services, actor));
+      const changed = await updateGroup(tx, group, params, await writing({ services, actor }));
       audit({ ...targetOf(group), details: { changed } });
       return viewed(tx, actor, group, site);
     },
@@ -242,7 +243,7 @@ export const groups = {
     params: ShareId,
     audit: "group_unshared",
     async handle({ tx, group, params, audit }) {
-      await unshareGroup(tx, group.id, params.group_id);
+      await removeShare(tx, "group", group.id, params.group_id);
       audit({ ...targetOf(group), details: { with_group_id: params.group_id } });
     },
   }),
@@ -271,12 +272,6 @@ export const groups = {
 
 const targetOf = ({ id, name }: { readonly id: number; readonly name: string }) =>
   ({ type: "Group", id, name, entity: { type: "Group", id } }) as const;
-
-const writing = async ({ settings, blobs }: Services, actor: Actor) => ({
-  actor,
-  blobs,
-  settings: await settings.current(),
-});
 
 const viewed = (tx: Tx, actor: Actor, { id, level }: GroupSeen, site: string) =>
   viewGroup(tx, id, { actor, level, site });

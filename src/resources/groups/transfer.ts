@@ -32,7 +32,7 @@ export async function transferGroup(tx: Tx, move: Move, most = Infinity): Promis
     update namespaces
     set traversal_ids = ${place?.traversal_ids ?? []}::bigint[] || traversal_ids[${group.traversal_ids.length}::integer:]
     where ${inSubtree(group)}`.execute(tx);
-  if (!place) await keepAnOwner(tx, group.id, move.by_id);
+  if (!place) await makeOwnerIfNone(tx, group.id, move.by_id);
   return true;
 }
 
@@ -78,7 +78,7 @@ async function measured(tx: Tx, group: Row): Promise<{ size: number; levels: num
 }
 
 /** At the top no group above has Owners, so there must be one in the group itself. */
-async function keepAnOwner(tx: Tx, groupId: number, userId: number) {
+async function makeOwnerIfNone(tx: Tx, groupId: number, userId: number) {
   await sql`
     insert into members (group_id, user_id, access_level, created_by_id)
     select ${groupId}, ${userId}, ${sql.lit(LEVELS.owner)}, ${userId}

@@ -7,8 +7,10 @@ import type { Db } from "#db/database.ts";
 import { missing } from "#lib/refusal.ts";
 import { projects } from "#resources/projects/queries.ts";
 import { viewProjects } from "#resources/projects/views.ts";
-import { type GroupDetail, presentGroup, presentShare } from "./entity.ts";
-import { groups, sharesOf } from "./queries.ts";
+import { presentShare } from "#resources/shares/entity.ts";
+import { sharesOf } from "#resources/shares/queries.ts";
+import { type GroupDetail, presentGroup } from "./entity.ts";
+import { groups } from "./queries.ts";
 
 /** Who looks at a group, and what they are in it. */
 export interface Viewer {
@@ -21,7 +23,7 @@ export interface Viewer {
 export async function viewGroup(db: Db, id: number, viewer: Viewer, withProjects = false): Promise<GroupDetail> {
   const row = await groups(db).where("n.id", "=", id).where("n.kind", "=", "group").executeTakeFirst();
   if (!row) throw missing("Group");
-  const shares = await sharesOf(db, viewer.actor, id);
+  const shares = await sharesOf(db, viewer.actor, "group", [id]);
   return {
     ...presentGroup(viewer.site)(row),
     shared_with_groups: shares.map(presentShare),

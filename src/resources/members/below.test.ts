@@ -101,6 +101,7 @@ describe("who is removed from a group", () => {
       const step = async <T>(work: (given: typeof tx) => Promise<T>) => work(tx);
       const signal = AbortSignal.timeout(10_000);
       await removeEndedMemberships.run({
+        id: "test",
         payload: {},
         services: app.services,
         signal,

@@ -2,6 +2,7 @@ import { type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
 import type { Static } from "typebox";
 import { live } from "#access/levels.ts";
 import type { Db } from "#db/database.ts";
+import { FARTHEST, hitsOf, named } from "#http/hits.ts";
 import type { First, PageOptions } from "#http/paging.ts";
 import { matches, readSearch, type Search } from "#resources/users/search.ts";
 import type { Place } from "./access.ts";
@@ -17,8 +18,6 @@ type Ids = (first: First) => AnyQuery<{ id: number }>;
 const FEW = 2000;
 /** How many users whom a search finds are named. */
 const MOST_HITS = 10_000;
-/** How far a search with more hits than that may be paged by number. */
-const FARTHEST = 5000;
 
 /**
  * The members of a place that a caller asked for, as the part that a page is made of. Of a search whatever is less is
@@ -29,30 +28,19 @@ export async function listMembers(db: Db, place: Place, sources: Sources, filter
   const isMember = memberOf(place, sources);
   // Nobody waits to be let in.
   const asked = filters.state === "awaiting" ? [] : filters.user_ids;
-  if (asked) return { parts: [named(db, asked, search ? [isMember, matches(search, true)] : [isMember])] };
+  if (asked) return { parts: [those(db, asked, search ? [isMember, matches(search, true)] : [isMember])] };
   if (!search) return { parts: [everyMember(db, place, sources)] };
-  const members = await firstIds(everyMember(db, place, sources), FEW);
-  if (members) return { parts: [named(db, members, [matches(search, true)])] };
-  const found = db.selectFrom("users as u").select("u.id").where(matches(search, false));
-  const hits = await firstIds((first) => first(found), MOST_HITS);
-  if (hits) return { parts: [named(db, hits, [isMember])] };
+  const members = await hitsOf(db, [everyMember(db, place, sources)], FEW);
+  if (members.many.length === 0) return { parts: [those(db, members.ids, [matches(search, true)])] };
+  const found = await hitsOf(db, [db.selectFrom("users as u").select("u.id").where(matches(search, false))], MOST_HITS);
+  if (found.many.length === 0) return { parts: [those(db, found.ids, [isMember])] };
   return { parts: [everyMember(db, place, sources, search)], total: Infinity, offsetLimit: FARTHEST };
 }
 
-/** The ids of a list; undefined where there are more than `most`. */
-async function firstIds(list: Ids, most: number): Promise<number[] | undefined> {
-  const first: First = (query) => query.limit(sql.lit(most + 1));
-  const rows = await first(list(first)).execute();
-  return rows.length > most ? undefined : rows.map(({ id }) => id);
-}
-
-const named = (db: Db, ids: readonly number[], conditions: readonly Condition[]) =>
+const those = (db: Db, ids: readonly number[], conditions: readonly Condition[]) =>
   conditions.reduce(
     (users, condition) => users.where(condition),
-    db
-      .selectFrom("users as u")
-      .select("u.id")
-      .where(sql<boolean>`u.id = any(${`{${ids.join(",")}}`}::bigint[])`),
+    db.selectFrom(named("users", ids).as("u")).select(sql.ref<number>("u.id").as("id")),
   );
 
 /** Whether the user `u` is a member; the offsets keep the planner from gathering all members instead. */
@@ -67,15 +55,15 @@ const memberOf = (place: Place, { groups }: Sources): Condition => sql`(
 const everyMember =
   (db: Db, place: Place, { groups }: Sources, search?: Search): Ids =>
   (first) => {
-    const those = (condition: Condition) => {
+    const matching = (condition: Condition) => {
       const ids = sql<{ id: number }>`(select m.user_id as id from members m where ${condition})`;
       if (!search) return first(db.selectFrom(ids.as("u")).select("u.id"));
       const users = db.selectFrom("users as u").innerJoin(ids.as("m"), "m.id", "u.id").select("u.id");
       return first(users.where(matches(search, true)));
     };
     const ofGroups = sql`select each.id from unnest(${groups}::bigint[]) source (group_id)
-      cross join lateral (${those(sql`m.group_id = source.group_id and ${counts(place)}`)}) each`;
-    const ofProject = sql`(${those(sql`m.project_id = ${ownProject(place)} and ${sql.raw(live("m"))}`)})`;
+      cross join lateral (${matching(sql`m.group_id = source.group_id and ${counts(place)}`)}) each`;
+    const ofProject = sql`(${matching(sql`m.project_id = ${ownProject(place)} and ${sql.raw(live("m"))}`)})`;
     return db
       .selectFrom(sql<{ id: number }>`(select distinct id from (${ofGroups} union all ${ofProject}) ways)`.as("u"))
       .select("u.id");

@@ -5,6 +5,7 @@ import { live, reachedNamespaces } from "#access/levels.ts";
 import { LEVELS } from "#access/roles.ts";
 import { groupParts, groupsOf } from "#access/visible.ts";
 import type { Db } from "#db/database.ts";
+import { FARTHEST, hitsOf, named } from "#http/hits.ts";
 import type { PageOptions } from "#http/paging.ts";
 import type { NamespaceFilters } from "./params.ts";
 import { matches } from "./search.ts";
@@ -29,33 +30,24 @@ export interface Pages extends PageOptions {
 /** How many hits are named. */
 const MOST_HITS = 20_000;
 
-/** How far hits that are too many to be named may be paged by number; keyset paging is as fast there as at the start. */
-const FARTHEST = 5000;
-
-/**
- * How to page through what is wanted. Where that may be few, it is looked up first, by whatever index serves it best,
- * and its hits are named; where there are more hits than can be named, a walk in order meets them soon.
- */
+/** How to page through what is wanted: what may be few is looked up first. */
 export async function pagesOf(db: Db, { parts, conditions, search, mayBeFew }: Wanted): Promise<Pages> {
-  const narrowed = (searchText: RawBuilder<unknown>) =>
-    parts.map((part) => {
-      const all = [...conditions, ...(search === undefined ? [] : [matches(search, searchText)])];
-      return all.reduce((query, condition) => query.where(condition), db.selectFrom(part.as("n")));
-    });
-  if (!mayBeFew) return { parts: narrowed(sql`n.search_text`) };
-  const limit = sql.lit(MOST_HITS + 1);
-  const found = narrowed(sql`n.search_text`).map(
-    (query) => sql`(${query.select(sql.ref("n.id").as("id")).limit(limit)})`,
+  const narrowed = (part: RawBuilder<unknown>, searchText: RawBuilder<unknown>) => {
+    const all = [...conditions, ...(search === undefined ? [] : [matches(search, searchText)])];
+    return all.reduce((query, condition) => query.where(condition), db.selectFrom(part.as("n")));
+  };
+  const quick = parts.map((part) => narrowed(part, sql`n.search_text`));
+  if (!mayBeFew) return { parts: quick };
+  const { ids, many } = await hitsOf(
+    db,
+    quick.map((query) => query.select(sql.ref("n.id").as("id"))),
+    MOST_HITS,
   );
-  const { rows: hits } = await sql<{ id: number }>`
-    select id from (${sql.join(found, sql` union all `)}) hits limit ${limit}`.execute(db);
+  const few = db.selectFrom(named("namespaces", ids).as("n"));
+  if (many.length === 0) return { parts: [few], total: ids.length };
   // As an expression of its own the column has no index, which leaves the walk.
-  if (hits.length > MOST_HITS) {
-    return { parts: narrowed(sql`(n.search_text || '')`), total: Infinity, offsetLimit: FARTHEST };
-  }
-  const ids = `{${hits.map(({ id }) => id).join(",")}}`;
-  const named = sql`(select * from namespaces where id = any(${ids}::bigint[]) offset 0)`.as("n");
-  return { parts: [db.selectFrom(named)], total: hits.length };
+  const walked = parts.filter((_, at) => many.includes(at)).map((part) => narrowed(part, sql`(n.search_text || '')`));
+  return { parts: [few, ...walked], total: Infinity, offsetLimit: FARTHEST };
 }
 
 /** The groups that a user belongs to at any level, to be read as `n`. */

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { type Actor, isAdministrator } from "#access/actor.ts";
+import { archivedAbove } from "#access/containers.ts";
 import { VISIBILITIES, visibilityName } from "#access/roles.ts";
 import type { Tx } from "#db/database.ts";
 import type { InstanceSettings } from "#db/settings.ts";
@@ -27,7 +28,7 @@ export interface Place {
 export async function holdPlace(tx: Tx, id: number): Promise<Place | undefined> {
   const { rows } = await sql<Place>`
     select n.id, n.kind, n.visibility, n.traversal_ids, n.project_creation_level, n.subgroup_creation_level,
-      exists (select from namespaces a where a.id = any(n.traversal_ids) and a.archived) as archived,
+      ${sql.raw(archivedAbove)} as archived,
       exists (select from namespaces a where a.id = any(n.traversal_ids) and a.marked_for_deletion_at is not null) as marked
     from namespaces n where n.id = ${id} for share of n`.execute(tx);
   return rows[0];

@@ -1,18 +1,18 @@
 import { type Insertable, sql } from "kysely";
 import type { Static } from "typebox";
-import { type Actor, isAdministrator } from "#access/actor.ts";
+import { isAdministrator } from "#access/actor.ts";
 import { hasRole, type ProjectSeen } from "#access/containers.ts";
 import { VISIBILITIES } from "#access/roles.ts";
 import type { Tx } from "#db/database.ts";
 import type { InstanceSettings } from "#db/settings.ts";
 import type { Database } from "#db/types.ts";
-import type { Blobs } from "#lib/blobs.ts";
+import { isBranchName } from "#lib/branch-names.ts";
 import { type Problems, refuse, throwProblems } from "#lib/problems.ts";
 import { forbidden, missing } from "#lib/refusal.ts";
 import { avatarColumns, checkAvatar } from "#resources/avatars/images.ts";
 import { checkVisibility, holdPlace } from "#resources/namespaces/placement.ts";
 import { checkPath, checkProjectName } from "#resources/namespaces/validate.ts";
-import { isBranchName } from "#resources/settings/actions.ts";
+import type { Writing } from "#resources/namespaces/writing.ts";
 import type { NewProject, ProjectChanges } from "./params.ts";
 import { keepOwner, openPlace, refuseTakenPath, type Target } from "./places.ts";
 import { chosenPreferences } from "./preferences.ts";
@@ -20,13 +20,6 @@ import { chosenPreferences } from "./preferences.ts";
 type New = Static<typeof NewProject>;
 type Changes = Static<typeof ProjectChanges>;
 type Columns = Partial<Insertable<Database["projects"]>>;
-
-/** What a write needs beside what was asked for. */
-export interface Writing {
-  readonly actor: Actor;
-  readonly settings: InstanceSettings;
-  readonly blobs: Blobs;
-}
 
 /** Makes a project in a namespace and gives its id. */
 export async function createProject(

@@ -2,6 +2,7 @@ import Type, { type Static } from "typebox";
 import { VISIBILITIES, type Visibility } from "#access/roles.ts";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { Namespace } from "#resources/namespaces/entity.ts";
+import { SharedWithGroup } from "#resources/shares/entity.ts";
 import { UserSummary } from "#resources/users/entity.ts";
 import { preferenceFields } from "./preferences.ts";
 
@@ -54,17 +55,6 @@ const Links = Type.Object(
 
 const AccessShown = Nullable(Type.Object({ access_level: Type.Integer(), notification_level: Type.Integer() }, exact));
 
-const SharedWith = Type.Object(
-  {
-    group_id: Type.Integer(),
-    group_name: Text,
-    group_full_path: Text,
-    group_access_level: Type.Integer(),
-    expires_at: NullableDay,
-  },
-  exact,
-);
-
 /** A project as signed-in callers see it. */
 export const Project = Type.Object(
   {
@@ -80,7 +70,7 @@ export const Project = Type.Object(
     import_status: Text,
     open_issues_count: Type.Integer(),
     ...preferenceFields,
-    shared_with_groups: Type.Array(SharedWith),
+    shared_with_groups: Type.Array(SharedWithGroup),
     marked_for_deletion_at: NullableDay,
     marked_for_deletion_on: NullableDay,
     repository_storage: Type.Optional(Type.String({ description: "For administrators" })),

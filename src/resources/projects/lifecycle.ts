@@ -3,7 +3,8 @@ import type { Tx } from "#db/database.ts";
 import { type Problems, throwProblems } from "#lib/problems.ts";
 import { badRequest } from "#lib/refusal.ts";
 import { checkVisibility } from "#resources/namespaces/placement.ts";
-import { lockedProject, type Writing } from "./actions.ts";
+import type { Writing } from "#resources/namespaces/writing.ts";
+import { lockedProject } from "./actions.ts";
 import { keepOwner, openPlace, refuseTakenPath, type Target } from "./places.ts";
 
 const now = sql<string>`now()`;

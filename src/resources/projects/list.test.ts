@@ -409,6 +409,16 @@ describe("lists of more projects than are named", () => {
     assert.equal((await app.get("/projects?search=common&order_by=similarity")).body[0].name, "common 26999");
   });
 
+  test("are merged with those of another visibility that are named", async () => {
+    const { token } = await app.makeUser({ admin: true });
+    const { body, headers } = await app.get("/projects?search=common&order_by=name&sort=asc&per_page=5", { token });
+    assert.deepEqual(
+      body.map(({ name }: { name: string }) => name),
+      ["common 1", "common 10", "common 100", "common 1000", "common 10000"],
+    );
+    assert.equal(headers["x-total"], undefined);
+  });
+
   test("but few of them are counted", async () => {
     const { body, headers } = await app.get("/projects?search=common%2026999");
     assert.equal(body.length, 1);

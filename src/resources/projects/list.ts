@@ -4,9 +4,10 @@ import { type Actor, isAdministrator } from "#access/actor.ts";
 import type { GroupSeen } from "#access/containers.ts";
 import { live } from "#access/levels.ts";
 import { LEVELS, VISIBILITIES } from "#access/roles.ts";
-import { belongsTo, partsOf, visibleParts, visibleTo } from "#access/visible.ts";
+import { belongsTo, foundBy, partsOf, type Piece, visiblePieces, visibleTo } from "#access/visible.ts";
 import type { Db } from "#db/database.ts";
-import { COUNTED, type PageOptions } from "#http/paging.ts";
+import { FARTHEST, hitsOf, named } from "#http/hits.ts";
+import { COUNTED, type PageOptions, type Part } from "#http/paging.ts";
 import { matches } from "#resources/namespaces/search.ts";
 import type { ProjectFilters } from "./params.ts";
 import { projectColumns, type Projects } from "./queries.ts";
@@ -35,20 +36,13 @@ export const ORDERS = {
 
 /** How many hits are named: as many as are counted. */
 const MOST_HITS = COUNTED;
-/** How far hits that are too many to be named may be paged by number. */
-const FARTHEST = 5000;
 
-/** Some of all projects, said twice: in parts that are read in order, and as a condition on what an index found. */
-export interface Among {
-  readonly parts: readonly RawBuilder<unknown>[];
-  readonly condition: Condition;
-  /** True where the parts are gathered from the caller's side: then nothing finds the rows sooner than they do. */
-  readonly gathered?: true;
-}
+/** Some of all projects, in pieces that have no row in common. */
+export type Among = readonly Piece[];
 
 const part = (rows: RawBuilder<unknown>) => sql`(select p.* from ${rows})`;
 
-export const nothing: Among = { parts: [part(sql`projects p where false`)], condition: sql`false` };
+export const nothing: Among = [{ parts: [part(sql`projects p where false`)] }];
 
 /** Everything that the caller may see, or of that what they asked for as their own, found from their side. */
 export function everywhere(actor: Actor | null, filters: Filters): Among {
@@ -57,11 +51,10 @@ export function everywhere(actor: Actor | null, filters: Filters): Among {
   const visibilities = filters.visibility && [VISIBILITIES[filters.visibility]];
   if (actor && filters.starred) return ownOf(starredBy(actor.user.id, actor), actor, { ...filters, starred: false });
   if (actor && least !== undefined) {
-    const parts = partsOf(actor.user.id, { least, ...(visibilities && { visibilities }) });
-    return { parts, condition: belongsTo(actor.user.id, least), gathered: true };
+    return [{ parts: partsOf(actor.user.id, { least, ...(visibilities && { visibilities }) }) }];
   }
-  const parts = visibleParts(actor, visibilities);
-  return parts.length === 0 ? nothing : ownOf({ parts, condition: visibleTo(actor) }, actor, filters);
+  const seen = visiblePieces(actor, visibilities);
+  return seen.length === 0 ? nothing : ownOf(seen, actor, filters);
 }
 
 /** Of some projects those that the caller asked for as their own; who is not signed in has none. */
@@ -71,10 +64,12 @@ export function ownOf(among: Among, actor: Actor | null, filters: Filters): Amon
   if (!actor) return nothing;
   const own = sql<boolean>`${filters.starred ? starred(actor.user.id) : sql`true`}
     and ${least === undefined ? sql`true` : belongsTo(actor.user.id, least)}`;
-  return {
-    parts: among.parts.map((rows) => part(sql`${rows} p where ${own}`)),
-    condition: sql`${among.condition} and ${own}`,
-  };
+  const ownIn = (rows: RawBuilder<unknown>) => part(sql`${rows} p where ${own}`);
+  return among.map(({ parts, found, ...rest }) => ({
+    ...rest,
+    parts: parts.map(ownIn),
+    ...(found && { found: ownIn(found) }),
+  }));
 }
 
 const leastLevel = ({ owned, membership, min_access_level: least }: Filters): number | undefined =>
@@ -86,19 +81,17 @@ const starred = (userId: number): Condition => sql`p.id in (${starsOf(userId)})`
 /** What a user starred, as far as the actor may see it. */
 export function starredBy(userId: number, actor: Actor | null): Among {
   const visible = visibleTo(actor);
-  return {
-    parts: [
-      part(sql`(${starsOf(userId)} offset 0) s join projects p on p.id = s.project_id where ${visible} offset 0`),
-    ],
-    condition: sql`${starred(userId)} and ${visible}`,
-  };
+  const rows = part(
+    sql`(${starsOf(userId)} offset 0) s join projects p on p.id = s.project_id where ${visible} offset 0`,
+  );
+  return [{ parts: [rows], found: foundBy(sql`${starred(userId)} and ${visible}`) }];
 }
 
 /** What is in one namespace. */
-export const inNamespace = (id: number, actor: Actor | null): Among => ({
-  parts: [part(sql`projects p where p.namespace_id = ${id} and ${visibleTo(actor)}`)],
-  condition: sql`p.namespace_id = ${id} and ${visibleTo(actor)}`,
-});
+export function inNamespace(id: number, actor: Actor | null): Among {
+  const condition = sql<boolean>`p.namespace_id = ${id} and ${visibleTo(actor)}`;
+  return [{ parts: [part(sql`projects p where ${condition}`)], found: foundBy(condition) }];
+}
 
 interface Reach {
   readonly include_subgroups: boolean;
@@ -115,17 +108,14 @@ export function ofGroup({ id, level, traversal_ids }: GroupSeen, actor: Actor | 
   const visible = isAdministrator(actor) || level >= LEVELS.guest ? sql<boolean>`true` : visibleTo(actor);
   const own = part(sql`(${groups}) g cross join lateral (
     select * from projects where namespace_id = g.id offset 0) p where ${visible}`);
-  if (!reach.with_shared) return { parts: [own], condition: sql`p.namespace_id in (${groups}) and ${visible}` };
+  const isOwn = sql<boolean>`p.namespace_id in (${groups}) and ${visible}`;
+  if (!reach.with_shared) return [{ parts: [own], found: foundBy(isOwn) }];
   const shared = sql`select s.project_id from shares s where s.with_group_id = ${id} and s.project_id is not null
     and ${sql.raw(live("s"))}`;
-  return {
-    parts: [
-      own,
-      part(sql`(${shared} offset 0) s join projects p on p.id = s.project_id
-      where p.namespace_id not in (${groups}) and ${visibleTo(actor)} offset 0`),
-    ],
-    condition: sql`((p.namespace_id in (${groups}) and ${visible}) or (p.id in (${shared}) and ${visibleTo(actor)}))`,
-  };
+  const others = part(sql`(${shared} offset 0) s join projects p on p.id = s.project_id
+    where p.namespace_id not in (${groups}) and ${visibleTo(actor)} offset 0`);
+  const found = foundBy(sql`((${isOwn}) or (p.id in (${shared}) and ${visibleTo(actor)}))`);
+  return [{ parts: [own, others], found }];
 }
 
 /** The projects of a page to come: by which query its rows are read, and of what it is made. */
@@ -134,44 +124,75 @@ export interface Listing {
   readonly options: PageOptions;
 }
 
-/**
- * Finds the projects that a caller asked for among some. What may pick out few of them is looked up first, by whatever
- * index serves it best, and its hits are named: left to itself, the planner may walk a whole order to find twenty rare
- * ones. Where there are more hits than can be named, they are so common that a walk in order meets them soon.
- */
+/** Finds the projects that a caller asked for among some; what may pick out few of them is looked up first. */
 export async function listProjects(db: Db, among: Among, actor: Actor | null, filters: Filters): Promise<Listing> {
   const search = filters.search?.trim() || undefined;
-  const conditionsWith = (searchText: RawBuilder<unknown>) =>
-    conditionsOf(actor, filters, search === undefined ? undefined : matches(search, searchText));
-  const walk = (options: PageOptions = {}): Listing => {
-    // What is so common is looked for in names alone, which the index of a namespace's projects holds.
-    const text = among.gathered ? sql`p.search_text` : sql`(lower(p.name) || chr(10) || lower(p.path))`;
-    const conditions = conditionsWith(text);
-    const similarity = among.gathered && search !== undefined ? closeness(search) : undefined;
-    const parts = among.parts.map((rows) => narrowed(from(db, rows, similarity), conditions));
-    return { query: from(db, sql`projects`, similarity), options: { parts, ...options } };
+  const conditions = conditionsOf(actor, filters);
+  const searched = (text: RawBuilder<unknown>) => (search === undefined ? [] : [matches(search, text)]);
+  const isText = search !== undefined || filters.topic !== undefined;
+  const isFew = isText || mayPickFew(actor, filters);
+  const frequent = search === undefined ? new Set<number>() : await frequentIn(db, matches(search, sql`p.search_text`));
+  const isMet = ({ open }: Piece) => open !== undefined && frequent.has(open);
+  const lookedUp = among.filter((piece) => piece.found && !isMet(piece) && (piece.open === undefined ? isText : isFew));
+
+  const quick: Part[] = [];
+  for (const piece of lookedUp) {
+    const gathers = piece.open === undefined && (frequent.size > 0 || !(await isLarge(db, piece)));
+    const rows = gathers ? together(piece.parts) : (piece.found ?? together(piece.parts));
+    const found = db.selectFrom((filters.archived ? archivedIn(rows) : rows).as("p"));
+    const all = [...searched(sql`p.search_text`), ...conditions, ...(filters.archived ? [] : archivedOrNot(filters))];
+    quick.push(narrowed(found, all).select(sql.ref("p.id").as("id")));
+  }
+  const { ids, many } = await hitsOf(db, quick, MOST_HITS);
+  const common = new Set([...among.filter(isMet), ...many.map((at) => lookedUp[at])]);
+
+  const similarity = search === undefined || common.size > 0 ? sql`p.created_at` : closeness(search);
+  // What is so common is looked for in names alone, which the index of a namespace's projects holds.
+  const text = common.size > 0 ? sql`(lower(p.name) || chr(10) || lower(p.path))` : sql`p.search_text`;
+  const all = [...searched(text), ...conditions, ...archivedOrNot(filters)];
+  const walked = among
+    .filter((piece) => !lookedUp.includes(piece) || common.has(piece))
+    .flatMap((piece) => piece.parts.map((rows) => narrowed(from(db, rows, similarity), all)));
+  const few = narrowed(from(db, named("projects", ids), similarity), common.size > 0 ? searched(text) : []);
+  const parts = lookedUp.length === 0 ? walked : [few, ...walked];
+  return {
+    query: from(db, sql`projects`, similarity),
+    options: {
+      parts,
+      ...(walked.length === 0 && { total: ids.length }),
+      ...(common.size > 0 && { total: Infinity, offsetLimit: FARTHEST }),
+    },
   };
-  if (among.gathered || (!search && !mayPickFew(actor, filters))) return walk();
-  const visible = db.selectFrom("projects as p").select("p.id").where(among.condition);
-  const hits = await narrowed(visible, conditionsWith(sql`p.search_text`))
-    .limit(sql.lit(MOST_HITS + 1))
-    .execute();
-  if (hits.length > MOST_HITS) return walk({ total: Infinity, offsetLimit: FARTHEST });
-  return { query: named(db, hits, search), options: { total: hits.length } };
 }
 
+/**
+ * The visibilities where a search has so many hits that even an index takes long to find them: a hundred in one of four
+ * hundred pages of the table stand for forty thousand. The same pages each time, so that two pages of a list agree.
+ */
+async function frequentIn(db: Db, search: Condition): Promise<ReadonlySet<number>> {
+  const { rows } = await sql<{ visibility: number }>`
+    select visibility from projects p tablesample system (0.25) repeatable (1) where ${search}
+    group by visibility having count(*) >= 100`.execute(db);
+  return new Set(rows.map(({ visibility }) => visibility));
+}
+
+/** Whether a piece has so many projects that their texts are not read one by one. */
+async function isLarge(db: Db, { parts }: Piece): Promise<boolean> {
+  const ids = db.selectFrom(together(parts).as("p")).select(sql.ref("p.id").as("id"));
+  return (await hitsOf(db, [ids], MOST_HITS)).many.length > 0;
+}
+
+const together = (parts: readonly RawBuilder<unknown>[]) =>
+  sql`(${sql.join(
+    parts.map((rows) => part(sql`${rows} p`)),
+    sql` union all `,
+  )})`;
+
 /** Rows of projects; too many to be compared with a search, the newest count as the most similar. */
-const from = (db: Db, rows: RawBuilder<unknown>, similarity: RawBuilder<unknown> = sql`p.created_at`): Projects =>
+const from = (db: Db, rows: RawBuilder<unknown>, similarity: RawBuilder<unknown>): Projects =>
   (db.selectFrom(sql`(select p.*, ${similarity} as similarity from ${rows} p)`.as("p")) as unknown as Projects).select(
     projectColumns,
   );
-
-// The offset is a fence: without it the planner may still walk an order and hold every row of it against the list.
-function named(db: Db, hits: readonly { id: number }[], search: string | undefined): Projects {
-  const ids = `{${hits.map(({ id }) => id).join(",")}}`;
-  const rows = sql`(select * from projects where id = any(${ids}::bigint[]) offset 0)`;
-  return search === undefined ? from(db, rows) : from(db, rows, closeness(search));
-}
 
 const closeness = (search: string) => sql`greatest(similarity(p.name, ${search}), similarity(p.path, ${search}))`;
 
@@ -179,7 +200,6 @@ const narrowed = <O>(query: AnyQuery<O>, conditions: readonly Condition[]): AnyQ
   conditions.reduce((narrower, condition) => narrower.where(condition), query);
 
 const mayPickFew = (actor: Actor | null, filters: Filters) =>
-  filters.topic !== undefined ||
   filters.archived === true ||
   filters.id_after !== undefined ||
   filters.id_before !== undefined ||
@@ -188,20 +208,22 @@ const mayPickFew = (actor: Actor | null, filters: Filters) =>
   (isAdministrator(actor) && filters.repository_storage !== undefined);
 
 const archivedGroups = sql`
-  select n.id from namespaces a join namespaces n on n.traversal_ids >= a.traversal_ids and n.traversal_ids < a.subtree_end
-  where a.archived`;
-// Found by two indexes; of those that are not, few are passed over.
-const archived = sql<boolean>`p.id in (select id from projects where archived
-  union all select q.id from (${archivedGroups}) n join projects q on q.namespace_id = n.id)`;
-const notArchived = sql<boolean>`not (p.archived or p.namespace_id in (${archivedGroups}))`;
+  select s from namespaces a cross join subtree(a.traversal_ids, a.subtree_end) s where a.archived`;
+const archived = sql<boolean>`(p.archived or p.namespace_id in (${archivedGroups}))`;
+const archivedOrNot = ({ archived: wanted }: Filters): Condition[] =>
+  wanted === undefined ? [] : [wanted ? archived : sql`not ${archived}`];
+
+/** What was put away of some rows, each found by an index: itself, or with a group that it is in. */
+const archivedIn = (rows: RawBuilder<unknown>) => sql`(
+  select p.* from ${rows} p where p.archived
+  union all select p.* from ${rows} p where not p.archived and p.namespace_id in (${archivedGroups}))`;
 
 const isEnabled = (preference: string): Condition =>
   sql`p.preferences ->> ${sql.lit(preference)} is distinct from 'disabled'`;
 
-function conditionsOf(actor: Actor | null, filters: Filters, search: Condition | undefined): Condition[] {
-  const conditions: Condition[] = search ? [search] : [];
+function conditionsOf(actor: Actor | null, filters: Filters): Condition[] {
+  const conditions: Condition[] = [];
   if (filters.visibility) conditions.push(sql`p.visibility = ${sql.lit(VISIBILITIES[filters.visibility])}`);
-  if (filters.archived !== undefined) conditions.push(filters.archived ? archived : notArchived);
   if (filters.topic) conditions.push(sql`p.topics @> ${filters.topic}::text[]`);
   if (filters.id_after !== undefined) conditions.push(sql`p.id > ${filters.id_after}`);
   if (filters.id_before !== undefined) conditions.push(sql`p.id < ${filters.id_before}`);

@@ -6,6 +6,7 @@ import { LEVELS } from "#access/roles.ts";
 import type { Databases, Tx } from "#db/database.ts";
 import { badFields, forbidden, missing } from "#lib/refusal.ts";
 import { holdPlace, type Place, refuseClosed } from "#resources/namespaces/placement.ts";
+import { isTaken } from "#resources/namespaces/queries.ts";
 
 /** Where a project is to be, and what the caller is there. */
 export interface Target {
@@ -72,14 +73,8 @@ async function refuseOverLimit(tx: Tx, namespaceId: number) {
 
 /** The unique address holds where two callers race. */
 export async function refuseTakenPath(tx: Tx, namespaceId: number, path: string) {
-  const taken = await tx
-    .selectFrom("routes")
-    .select("path")
-    .where("parent_id", "=", namespaceId)
-    .where("path", "=", path.toLowerCase())
-    .where("moved", "=", false)
-    .executeTakeFirst();
-  if (taken) throw badFields({ name: ["has already been taken"], path: ["has already been taken"] });
+  if (await isTaken(tx, namespaceId, path))
+    throw badFields({ name: ["has already been taken"], path: ["has already been taken"] });
 }
 
 /** Whoever has a project in their own namespace is its Owner. */

@@ -1,5 +1,6 @@
 import Type, { type Static, type TBoolean } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
+import { preferencesOf } from "#resources/namespaces/preferences.ts";
 
 const on = { schema: Type.Boolean(), fallback: true };
 const off = { schema: Type.Boolean(), fallback: false };
@@ -82,14 +83,14 @@ const SWITCHES = {
 
 type Name = keyof typeof PREFERENCES;
 type Switch = keyof typeof SWITCHES;
-const NAMES = Object.keys(PREFERENCES) as Name[];
 const SWITCH_NAMES = Object.keys(SWITCHES) as Switch[];
+const { fields, present, chosen } = preferencesOf(PREFERENCES);
 
 /** The fields of an answer that show them all. */
 export const preferenceFields = {
-  ...Object.fromEntries(NAMES.map((name) => [name, PREFERENCES[name].schema])),
-  ...Object.fromEntries(SWITCH_NAMES.map((name) => [name, Type.Boolean()])),
-} as { [N in Name]: (typeof PREFERENCES)[N]["schema"] } & { [S in Switch]: TBoolean };
+  ...fields,
+  ...(Object.fromEntries(SWITCH_NAMES.map((name) => [name, Type.Boolean()])) as { [S in Switch]: TBoolean }),
+};
 
 const AllFields = Type.Object(preferenceFields);
 const SomeFields = Type.Partial(AllFields);
@@ -102,19 +103,16 @@ export type ChosenPreferences = Static<typeof SomeFields>;
 
 /** Everything chosen and, where nothing was, what then counts. */
 export function presentPreferences(stored: unknown): Preferences {
-  const chosen = stored as Record<string, unknown>;
-  const shown: Record<string, unknown> = {};
-  for (const name of NAMES) shown[name] = chosen[name] ?? PREFERENCES[name].fallback;
+  const shown: Record<string, unknown> = present(stored);
   for (const name of SWITCH_NAMES) shown[name] = shown[SWITCHES[name]] !== "disabled";
   return shown as Preferences;
 }
 
 /** What is to be stored of what was given; the newer of two names for one thing wins. */
 export function chosenPreferences(given: ChosenPreferences): Record<string, unknown> {
-  const chosen: Record<string, unknown> = {};
+  const switched: Record<string, unknown> = {};
   for (const name of SWITCH_NAMES) {
-    if (given[name] !== undefined) chosen[SWITCHES[name]] = given[name] ? "enabled" : "disabled";
+    if (given[name] !== undefined) switched[SWITCHES[name]] = given[name] ? "enabled" : "disabled";
   }
-  for (const name of NAMES) if (given[name] !== undefined) chosen[name] = given[name];
-  return chosen;
+  return { ...switched, ...chosen(given) };
 }

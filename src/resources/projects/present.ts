@@ -2,11 +2,13 @@ import { LEVELS, visibilityName } from "#access/roles.ts";
 import type { Static } from "typebox";
 import { groupAddress, groupAvatar, presentNamespace } from "#resources/namespaces/entity.ts";
 import type { NamespaceRow } from "#resources/namespaces/queries.ts";
+import type { NewShareRow } from "#resources/shares/actions.ts";
+import { presentShare } from "#resources/shares/entity.ts";
+import type { ShareRow } from "#resources/shares/queries.ts";
 import { presentSummary } from "#resources/users/present.ts";
 import type { GroupOfProject, Project, ProjectShare, ProjectSummary } from "./entity.ts";
 import { presentPreferences } from "./preferences.ts";
-import type { Levels, NamespaceOfProjects, Owner, ProjectRow, ShareOfProject } from "./queries.ts";
-import type { ShareRow } from "./shares.ts";
+import type { Levels, NamespaceOfProjects, Owner, ProjectRow } from "./queries.ts";
 
 /** Clients know how loud a project is by number; 3 leaves it to the user. */
 const NOTIFICATION_LEVEL = 3;
@@ -45,7 +47,7 @@ export const presentProjectSummary = (
 export interface Surroundings {
   readonly namespace: NamespaceOfProjects;
   readonly owner: Owner | undefined;
-  readonly shares: readonly ShareOfProject[];
+  readonly shares: readonly ShareRow[];
   readonly levels: Levels | undefined;
 }
 
@@ -70,13 +72,7 @@ export const presentProject = (
     import_status: "none",
     open_issues_count: 0,
     ...preferences,
-    shared_with_groups: shares.map((share) => ({
-      group_id: share.with_group_id,
-      group_name: share.name,
-      group_full_path: share.full_path,
-      group_access_level: share.access_level,
-      expires_at: share.expires_at,
-    })),
+    shared_with_groups: shares.map(presentShare),
     marked_for_deletion_at: markedOn,
     marked_for_deletion_on: markedOn,
     ...(administrator && { repository_storage: row.repository_storage }),
@@ -105,9 +101,9 @@ const linksOf = (
   cluster_agents: `${self}/cluster_agents`,
 });
 
-export const presentShare = (row: ShareRow): Static<typeof ProjectShare> => ({
+export const presentProjectShare = (projectId: number, row: NewShareRow): Static<typeof ProjectShare> => ({
   id: row.id,
-  project_id: row.project_id,
+  project_id: projectId,
   group_id: row.with_group_id,
   group_access: row.access_level,
   expires_at: row.expires_at,

@@ -4,13 +4,14 @@ import { pageOf } from "#http/paging.ts";
 import { missing } from "#lib/refusal.ts";
 import { listMembers } from "#resources/members/list.ts";
 import { everySource } from "#resources/members/queries.ts";
+import { removeShare } from "#resources/shares/actions.ts";
 import { UserSummary } from "#resources/users/entity.ts";
 import { presentSummary } from "#resources/users/present.ts";
 import { summaryColumns } from "#resources/users/queries.ts";
 import { GroupOfProject, Project, ProjectShare, Starrer } from "./entity.ts";
 import { GroupFilters, NewShare, PeopleFilters, ProjectId, ShareId } from "./params.ts";
-import { presentGroupOfProject, presentShare } from "./present.ts";
-import { groupsOfProject, shareProject, unshareProject } from "./shares.ts";
+import { presentGroupOfProject, presentProjectShare } from "./present.ts";
+import { groupsOfProject, shareProject } from "./shares.ts";
 import { star, starrers, unstar } from "./stars.ts";
 import { viewProject } from "./views.ts";
 
@@ -31,7 +32,7 @@ export const projectRelations = {
     async handle({ tx, actor, project, group, params, audit }) {
       const share = await shareProject(tx, actor, project, group, params);
       audit({ ...nameOf(project), details: { group_id: group.id, group_access: share.access_level } });
-      return presentShare(share);
+      return presentProjectShare(project.id, share);
     },
   }),
 
@@ -43,7 +44,7 @@ export const projectRelations = {
     params: ShareId,
     audit: "project_unshared",
     async handle({ tx, project, params, audit }) {
-      await unshareProject(tx, project.id, params.group_id);
+      await removeShare(tx, "project", project.id, params.group_id);
       audit({ ...nameOf(project), details: { group_id: params.group_id } });
     },
   }),

@@ -10,7 +10,8 @@ import { avatarNamed } from "#resources/avatars/images.ts";
 import { GroupDetail } from "#resources/groups/entity.ts";
 import { viewGroup } from "#resources/groups/views.ts";
 import { Accepted, accepted } from "#resources/namespaces/entity.ts";
-import { createProject, updateProject, type Writing } from "./actions.ts";
+import { writing } from "#resources/namespaces/writing.ts";
+import { createProject, updateProject } from "./actions.ts";
 import { Project, ProjectSummary } from "./entity.ts";
 import { removeMarkedProject } from "./jobs.ts";
 import { markedAt, markForDeletion, restoreProject, setArchived, transferProject } from "./lifecycle.ts";
@@ -238,12 +239,6 @@ type Changing = Pick<Writes, "tx" | "audit"> & {
   readonly services: Services;
   readonly site: string;
 };
-
-const writing = async ({ actor, services }: Changing): Promise<Writing> => ({
-  actor,
-  settings: await services.settings.current(),
-  blobs: services.blobs,
-});
 
 /** Tells the log and the caller what became of a project. */
 async function told({ tx, actor, site, audit }: Changing, id: number, details: Record<string, unknown> = {}) {

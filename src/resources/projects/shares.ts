@@ -4,23 +4,11 @@ import type { GroupSeen, ProjectSeen } from "#access/containers.ts";
 import { live } from "#access/levels.ts";
 import { groupVisibleTo } from "#access/visible.ts";
 import type { Db, Tx } from "#db/database.ts";
-import { conflict, forbidden, missing } from "#lib/refusal.ts";
+import { conflict, forbidden } from "#lib/refusal.ts";
 import { refusePastDay } from "#resources/members/actions.ts";
 import { fullName, namespaces } from "#resources/namespaces/queries.ts";
 import { matches } from "#resources/namespaces/search.ts";
-
-interface Wanted {
-  readonly group_access: number;
-  readonly expires_at?: string | null | undefined;
-}
-
-export interface ShareRow {
-  readonly id: number;
-  readonly project_id: number;
-  readonly with_group_id: number;
-  readonly access_level: number;
-  readonly expires_at: string | null;
-}
+import { addShare, type NewShareRow, type Terms } from "#resources/shares/actions.ts";
 
 /** Opens a project to the members of a group, up to a level that the caller has themselves. */
 export async function shareProject(
@@ -28,31 +16,12 @@ export async function shareProject(
   actor: Actor,
   project: ProjectSeen,
   group: GroupSeen,
-  { group_access: level, expires_at = null }: Wanted,
-): Promise<ShareRow> {
-  if (level > project.level && !isAdministrator(actor)) throw forbidden();
+  terms: Terms,
+): Promise<NewShareRow> {
+  if (terms.group_access > project.level && !isAdministrator(actor)) throw forbidden();
   if (project.traversal_ids.includes(group.id)) throw conflict("The project is in this group already");
-  await refusePastDay(tx, expires_at);
-  // A share that has ended is as if it were not there.
-  const { rows } = await sql<ShareRow>`
-    insert into shares (project_id, with_group_id, access_level, expires_at)
-    values (${project.id}, ${group.id}, ${level}, ${expires_at})
-    on conflict (project_id, with_group_id) where project_id is not null do update
-      set access_level = excluded.access_level, expires_at = excluded.expires_at, created_at = excluded.created_at
-      where not ${sql.raw(live("shares"))}
-    returning id, project_id, with_group_id, access_level, expires_at`.execute(tx);
-  const [share] = rows;
-  if (!share) throw conflict("The project is already shared with this group");
-  return share;
-}
-
-export async function unshareProject(tx: Tx, projectId: number, groupId: number) {
-  const { numDeletedRows } = await tx
-    .deleteFrom("shares")
-    .where("project_id", "=", projectId)
-    .where("with_group_id", "=", groupId)
-    .executeTakeFirst();
-  if (numDeletedRows === 0n) throw missing("Group Link");
+  await refusePastDay(tx, terms.expires_at);
+  return addShare(tx, "project", project.id, group.id, terms);
 }
 
 interface GroupsAsked {

@@ -1,9 +1,10 @@
 import { type Actor, isAdministrator } from "#access/actor.ts";
 import type { Db } from "#db/database.ts";
 import { missing } from "#lib/refusal.ts";
+import { sharesOf } from "#resources/shares/queries.ts";
 import type { Project, ProjectSummary } from "./entity.ts";
 import { presentProject, presentProjectSummary } from "./present.ts";
-import { levelsIn, namespacesOfProjects, ownersOf, type ProjectRow, projects, sharesOf } from "./queries.ts";
+import { levelsIn, namespacesOfProjects, ownersOf, type ProjectRow, projects } from "./queries.ts";
 
 /** Who looks, and where links begin. */
 interface Viewer<Who extends Actor | null = Actor | null> {
@@ -31,7 +32,7 @@ export async function projectViews(
   const namespaces = await namespacesById(db, rows);
   const personal = [...namespaces.values()].filter(({ kind }) => kind === "user").map(({ id }) => id);
   const owners = personal.length > 0 ? await ownersOf(db, personal) : [];
-  const shares = Map.groupBy(await sharesOf(db, actor, ids), ({ project_id }) => project_id);
+  const shares = Map.groupBy(await sharesOf(db, actor, "project", ids), ({ shared_id }) => shared_id);
   const levels = new Map((await levelsIn(db, actor.user.id, ids)).map((found) => [found.id, found]));
   const administrator = isAdministrator(actor);
   return rows.flatMap((row) => {

@@ -22,6 +22,7 @@ export const START = `SwaggerUIBundle({
   url: "/-/api/openapi.json",
   dom_id: "#reference",
   deepLinking: true,
+  docExpansion: "none",
   displayRequestDuration: true,
   filter: true,
   requestSnippetsEnabled: true,

@@ -93,7 +93,7 @@ describe("the document of the whole API", () => {
   it("speaks JSON Schema, with our own keywords marked as such", () => {
     const known = new Set([
       ...["$ref", "type", "title", "description", "default", "examples", "deprecated", "format", "enum", "const"],
-      ...["minLength", "maxLength", "minimum", "maximum", "not", "anyOf", "items", "minItems", "maxItems"],
+      ...["minLength", "maxLength", "pattern", "minimum", "maximum", "not", "anyOf", "items", "minItems", "maxItems"],
       ...["properties", "required", "additionalProperties"],
     ]);
     const found = [...schemas()];

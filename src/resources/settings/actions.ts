@@ -4,6 +4,7 @@ import type { Static } from "typebox";
 import { VISIBILITIES } from "#access/roles.ts";
 import type { Tx } from "#db/database.ts";
 import type { Database } from "#db/types.ts";
+import { isBranchName } from "#lib/branch-names.ts";
 import { badFields, badParameter } from "#lib/refusal.ts";
 import {
   ALSO_CALLED,
@@ -78,11 +79,6 @@ function refuseUnusable(wanted: Changes, settings: Shown) {
   }
   if (Object.keys(problems).length > 0) throw badFields(problems);
 }
-
-/** Whether git takes a name for a branch, by the rules of `git check-ref-format --branch`. */
-export const isBranchName = (name: string) =>
-  // oxlint-disable-next-line no-control-regex -- git refuses control characters
-  !/[\u0000- \u007F~^:?*[\\]|\.\.|@\{|\/\/|(?:^|\/)\.|^[-/]|\.lock(?:\/|$)|[./]$|^(?:@|HEAD)$/.test(name);
 
 function columnsOf({
   default_group_visibility: group,

@@ -1,10 +1,7 @@
 import { sql } from "kysely";
-import type { Origin } from "#access/access.ts";
-import type { CallerRow } from "#access/actor.ts";
 import { tokenDigest } from "#access/authenticate.ts";
 import { ADMINISTRATOR_SCOPES, type Scope } from "#access/scopes.ts";
-import type { Databases, Tx } from "#db/database.ts";
-import { writeAudit } from "#http/audit.ts";
+import type { Tx } from "#db/database.ts";
 import { badRequest, missing, unprocessable } from "#lib/refusal.ts";
 import { newToken } from "#lib/secrets.ts";
 import { type TokenRow, tokensOf } from "./queries.ts";
@@ -18,7 +15,18 @@ interface Wanted {
   readonly description?: string | null | undefined;
   readonly scopes: readonly Scope[];
   readonly expires_at?: string | undefined;
+  readonly impersonation?: true;
 }
+
+export interface Rotation {
+  readonly requireExpiry: boolean;
+  readonly expires_at?: string | undefined;
+  /** Seconds for which the old one lives on. */
+  readonly grace_period?: number | undefined;
+}
+
+/** Now, as the column keeps it: rounded, it could be a little later, and the token would still work. */
+const atOnce = sql<string>`date_trunc('milliseconds', now())`;
 
 /** Makes a token; its value is known only to the caller afterwards. */
 export async function createToken(tx: Tx, wanted: Wanted): Promise<{ row: TokenRow; value: string }> {
@@ -27,79 +35,78 @@ export async function createToken(tx: Tx, wanted: Wanted): Promise<{ row: TokenR
   return insertToken(tx, { ...wanted, previousId: null, days: LONGEST_LIFE });
 }
 
-/** Ends a token and makes its successor, with the same name, scopes and user, in one step. */
-export async function rotateToken(tx: Tx, id: number, requireExpiry: boolean, expires_at: string | undefined) {
-  const old = await revoke(tx, id);
-  if (!old) throw badRequest("Token already revoked");
-  const wanted: Wanted = {
-    userId: old.user_id,
-    name: old.name,
-    description: old.description,
-    scopes: old.scopes as Scope[],
-    expires_at,
-  };
+/** Ends a token, at once or when its grace is over, and makes its successor with the same name, scopes and user. */
+export async function rotateToken(tx: Tx, old: TokenRow, { requireExpiry, expires_at, grace_period = 0 }: Rotation) {
+  const { id, user_id: userId, name, description } = old;
+  const wanted: Wanted = { userId, name, description, scopes: old.scopes as Scope[], expires_at };
   await refuseForeignScopes(tx, wanted);
+  const { numUpdatedRows } = await tx
+    .updateTable("personal_access_tokens")
+    .set({ revoked_at: sql<string>`${atOnce} + make_interval(secs => ${grace_period})` })
+    .where("id", "=", id)
+    .where("revoked_at", "is", null)
+    .executeTakeFirstOrThrow();
+  if (numUpdatedRows === 0n) throw await alreadyRevoked(tx, id);
   return insertToken(tx, { ...wanted, previousId: id, days: requireExpiry ? ROTATED_LIFE : LONGEST_LIFE });
 }
 
+async function alreadyRevoked(tx: Tx, id: number) {
+  const [token] = await tx
+    .selectFrom("personal_access_tokens")
+    .select("revoked_at")
+    .where("id", "=", id)
+    .where("revoked_at", ">", sql<string>`clock_timestamp()`)
+    .execute();
+  const hint = token ? `: it has a successor and works only until ${token.revoked_at}` : "";
+  return badRequest(`Token already revoked${hint}`);
+}
+
+// Held, so that whoever ends all tokens of a user misses none that is being made.
 async function refuseForeignScopes(tx: Tx, { userId, scopes }: Wanted) {
-  const user = await tx.selectFrom("users").select("admin").where("id", "=", userId).executeTakeFirst();
+  const user = await tx
+    .selectFrom("users")
+    .select("admin")
+    .where("id", "=", userId)
+    .where("removal_began_at", "is", null)
+    .forShare()
+    .executeTakeFirst();
   if (!user) throw missing("User");
   if (!user.admin && scopes.some((scope) => ADMINISTRATOR_SCOPES.includes(scope))) {
     throw badRequest("the scopes sudo and admin_mode are for administrators' tokens");
   }
 }
 
+/** Ends a token at once, also one that was rotated and lives out its grace. */
 export async function revokeToken(tx: Tx, id: number) {
-  if (!(await revoke(tx, id))) throw badRequest("Token already revoked");
-}
-
-/** Ends every token that came from a revoked one: whoever rotates with it may have stolen it. */
-export const endFamily = (db: Databases, row: CallerRow, origin: Origin): Promise<void> =>
-  db.transaction(async (tx) => {
-    const revoked: number[] = [];
-    // A rotation under way may add a successor after the first look, so it is over when a look finds none.
-    for (let quiet = 0; quiet < 2;) {
-      const found = await revokeSuccessors(tx, row.token_id);
-      revoked.push(...found);
-      quiet = found.length === 0 ? quiet + 1 : 0;
-    }
-    if (revoked.length === 0) return;
-    await writeAudit(tx, "personal_access_token_reused", { user: row }, origin, {
-      type: "PersonalAccessToken",
-      id: row.token_id,
-      name: "",
-      details: { revoked },
-      entity: { type: "User", id: row.id },
-    });
-  });
-
-async function revokeSuccessors(tx: Tx, id: number): Promise<number[]> {
-  const { rows } = await sql<{ id: number }>`
-    with recursive successors as (
-      select id from personal_access_tokens where previous_id = ${id}
-      union
-      select t.id from personal_access_tokens t join successors s on t.previous_id = s.id
-    )
-    update personal_access_tokens set revoked_at = now()
-    where id in (select id from successors) and revoked_at is null
-    returning id`.execute(tx);
-  return rows.map((row) => row.id);
-}
-
-const revoke = (tx: Tx, id: number) =>
-  tx
+  const ended = await tx
     .updateTable("personal_access_tokens")
-    .set({ revoked_at: sql<string>`now()` })
+    .set({ revoked_at: atOnce })
     .where("id", "=", id)
-    .where("revoked_at", "is", null)
-    .returning(["user_id", "name", "description", "scopes"])
+    // Another revocation that this one waited for may have begun later than this.
+    .where(sql<boolean>`(revoked_at is null or revoked_at > clock_timestamp())`)
+    .returning("token_digest")
     .executeTakeFirst();
+  if (!ended) throw badRequest("Token already revoked");
+  // Nobody is to ask again with it for what it was answered.
+  await tx.deleteFrom("kept_answers").where("caller_digest", "=", ended.token_digest).execute();
+}
+
+/** Ends all tokens of a user, whose row is held, but the named ones; impersonation tokens are not the user's. */
+export async function revokeOtherTokens(tx: Tx, userId: number, kept: readonly number[]) {
+  await tx
+    .updateTable("personal_access_tokens")
+    .set({ revoked_at: atOnce })
+    .where("user_id", "=", userId)
+    .where("impersonation", "=", sql.lit(false))
+    .where(sql<boolean>`id <> all(${kept}::bigint[]) and (revoked_at is null or revoked_at > now())`)
+    .execute();
+}
 
 async function insertToken(tx: Tx, wanted: Wanted & { previousId: number | null; days: number }) {
   const value = newToken();
   const expires_at = wanted.expires_at ?? sql<string>`(now() at time zone 'UTC')::date + ${sql.lit(wanted.days)}`;
   if (wanted.expires_at !== undefined) await checkExpiry(tx, wanted.expires_at);
+  const impersonation = wanted.impersonation === true;
   const { id } = await tx
     .insertInto("personal_access_tokens")
     .values({
@@ -107,13 +114,14 @@ async function insertToken(tx: Tx, wanted: Wanted & { previousId: number | null;
       name: wanted.name,
       description: wanted.description ?? null,
       scopes: [...new Set(wanted.scopes)],
+      impersonation,
       expires_at,
       previous_id: wanted.previousId,
       token_digest: Buffer.from(tokenDigest(value), "hex"),
     })
     .returning("id")
     .executeTakeFirstOrThrow();
-  const row = await tokensOf(tx, undefined).where("t.id", "=", id).executeTakeFirstOrThrow();
+  const row = await tokensOf(tx, undefined, { impersonation }).where("t.id", "=", id).executeTakeFirstOrThrow();
   return { row, value };
 }
 

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
+import { freshDatabase } from "#test/support/postgres.ts";
+import { TokenFilters } from "./params.ts";
 
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 
@@ -9,7 +12,7 @@ describe("lists of tokens", () => {
   let admin: TestUser;
   let user: TestUser;
   before(async () => {
-    app = await testApp();
+    app = await testApp({ databaseUrl: await freshDatabase() });
     admin = await app.makeUser({ admin: true });
     user = await app.makeUser();
     await app.services.db.write.deleteFrom("personal_access_tokens").where("user_id", "=", user.id).execute();
@@ -68,8 +71,8 @@ describe("lists of tokens", () => {
     ["created_asc", ["gamma 100%", "Beta", "alpha", "revoked", "expired", "endless"]],
     ["created_desc", ["endless", "expired", "revoked", "alpha", "Beta", "gamma 100%"]],
     ["expires_asc", ["expired", "alpha", "Beta", "gamma 100%", "revoked", "endless"]],
-    ["expires_desc", ["revoked", "gamma 100%", "Beta", "alpha", "expired", "endless"]],
-    ["last_used_asc", ["expired", "gamma 100%", "Beta", "endless", "revoked", "alpha"]],
+    ["expires_desc", ["endless", "revoked", "gamma 100%", "Beta", "alpha", "expired"]],
+    ["last_used_asc", ["alpha", "revoked", "endless", "expired", "gamma 100%", "Beta"]],
     ["last_used_desc", ["Beta", "gamma 100%", "expired", "endless", "revoked", "alpha"]],
     ["name_asc", ["alpha", "Beta", "endless", "expired", "gamma 100%", "revoked"]],
     ["name_desc", ["revoked", "gamma 100%", "expired", "endless", "Beta", "alpha"]],
@@ -113,8 +116,51 @@ describe("lists of tokens", () => {
   test("search: a part of the name, in any case, without patterns", async () => {
     assert.deepEqual(await set("search=ALPH"), ["alpha"]);
     assert.deepEqual(await set("search=100%25"), ["gamma 100%"]);
-    assert.deepEqual(await set("search=%25"), ["gamma 100%"]);
+    assert.deepEqual(await set("search=00%25%20gam"), ["gamma 100%"]);
     assert.deepEqual(await set("search=a_p"), []);
+    assert.deepEqual(await set("search=%25%25%25"), []);
+    assert.deepEqual(await set("search=%20"), ALL);
+  });
+
+  test("search: fewer than three letters must be the whole name", async () => {
+    await app.makeToken(user.id, { name: "Ci" });
+    assert.deepEqual(await set("search=cI"), ["Ci"]);
+    assert.deepEqual(await set("search=c"), []);
+    await app.services.db.write.deleteFrom("personal_access_tokens").where("name", "=", "Ci").execute();
+  });
+
+  test("everybody's tokens come in the same orders and by the same filters", async () => {
+    const everybodys = async (query: string) => {
+      const { body } = await app.get(`/personal_access_tokens?${query}&per_page=100`, { token: admin.token });
+      return body
+        .filter(({ user_id }: { user_id: number }) => user_id === user.id)
+        .map(({ name }: { name: string }) => name);
+    };
+    for (const sort of TokenFilters.properties.sort.enum) {
+      assert.deepEqual(await everybodys(`sort=${sort}`), await list(`sort=${sort}`), sort);
+      const filter = "state=active&created_before=2026-01-05T00:00:00Z";
+      assert.deepEqual(await everybodys(`sort=${sort}&${filter}`), await list(`sort=${sort}&${filter}`), sort);
+    }
+    for (const query of ["state=inactive", "revoked=true", "search=gamma", `expires_after=${inDays(30)}`]) {
+      assert.deepEqual(await everybodys(query), await list(query), query);
+    }
+  });
+
+  test("by position through everybody's", async () => {
+    const seen: number[] = [];
+    let query = "/personal_access_tokens?pagination=keyset&per_page=2";
+    for (let pages = 0; pages < 50 && query !== ""; pages++) {
+      const { body, headers } = await app.get(query, { token: admin.token });
+      seen.push(...body.map(({ id }: { id: number }) => id));
+      query = /<http:\/\/localhost([^>]+)>; rel="next"/.exec(headers["link"] ?? "")?.[1] ?? "";
+    }
+    const { body } = await app.get("/personal_access_tokens?per_page=100", { token: admin.token });
+    assert.deepEqual(
+      seen,
+      body.map(({ id }: { id: number }) => id),
+    );
+    const far = await app.get("/personal_access_tokens?page=501&per_page=100", { token: admin.token });
+    assert.equal(far.status, 405);
   });
 
   test("active tells whether it can still be used", async () => {
@@ -128,5 +174,68 @@ describe("lists of tokens", () => {
       revoked: false,
       expired: false,
     });
+  });
+});
+
+describe("lists of more tokens than are counted", () => {
+  let app: TestApp;
+  let admin: TestUser;
+  before(async () => {
+    app = await testApp({ databaseUrl: await freshDatabase() });
+    admin = await app.makeUser({ admin: true });
+    // The older half is revoked, so that an order may begin with none of those that are meant.
+    await sql`
+      insert into personal_access_tokens (user_id, name, scopes, token_digest, created_at, expires_at, last_used_at, revoked_at)
+      select ${admin.id}, 'many ' || (n * 7919) % 30011, '{api}', sha256(n::text::bytea), at,
+        (now() + (n % 300 + 1) * interval '1 day')::date, case when n % 3 > 0 then at + interval '1 hour' end,
+        case when n <= 15000 then at + interval '2 hours' end
+      from (select n, '2026-01-01'::timestamptz + n * interval '1 minute' as at from generate_series(1, 30000) n) numbered
+    `.execute(app.services.db.write);
+    await sql`analyze personal_access_tokens`.execute(app.services.db.write);
+  });
+  after(() => app.close());
+
+  const ORDER: Record<string, string> = {
+    created_asc: "created_at, id",
+    created_desc: "created_at desc, id desc",
+    expires_asc: "expires_at, id",
+    expires_desc: "expires_at desc nulls first, id desc",
+    last_used_asc: "last_used_at nulls first, id",
+    last_used_desc: "last_used_at desc nulls last, id desc",
+    name_asc: "lower(name), id",
+    name_desc: "lower(name) desc, id desc",
+  };
+  const FILTERS = {
+    "state=active": "revoked_at is null",
+    "state=inactive": "revoked_at is not null",
+    "search=many": "name like 'many%'",
+    "created_after=2026-01-08T00:00:00Z": "created_at >= '2026-01-08T00:00:00Z'",
+    "last_used_before=2026-01-18T00:00:00Z": "last_used_at <= '2026-01-18T00:00:00Z'",
+  };
+
+  for (const [filter, condition] of Object.entries(FILTERS)) {
+    test(`${filter}, in every order`, async () => {
+      for (const [sort, order] of Object.entries(ORDER)) {
+        const { rows } = await sql<{ id: number }>`select id from personal_access_tokens
+          where ${sql.raw(condition)} order by ${sql.raw(order)} offset 40 limit 20`.execute(app.services.db.write);
+        const { body, headers } = await app.get(`/personal_access_tokens?${filter}&sort=${sort}&page=3`, {
+          token: admin.token,
+        });
+        assert.deepEqual(
+          body.map(({ id }: { id: number }) => id),
+          rows.map(({ id }) => id),
+          sort,
+        );
+        assert.equal(headers["x-total"], undefined);
+        assert.equal(headers["x-next-page"], "4");
+      }
+    });
+  }
+
+  test("so many are paged by number only so far", async () => {
+    const at = (page: number) =>
+      app.get(`/personal_access_tokens?state=active&per_page=100&page=${page}`, { token: admin.token });
+    assert.equal((await at(10)).status, 200);
+    assert.equal((await at(11)).status, 405);
   });
 });

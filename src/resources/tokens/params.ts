@@ -5,7 +5,6 @@ import { CommaList, DateOnly, DateTime, Flag, Id, Text } from "#http/params/voca
 export const TokenId = Type.Object({ id: Id });
 
 export const TokenFilters = Type.Object({
-  user_id: Type.Optional(Id),
   revoked: Flag,
   state: Type.Optional(Type.Enum(["active", "inactive"])),
   created_after: Type.Optional(DateTime),
@@ -43,4 +42,13 @@ export const NewTokenOfUser = Type.Object({ user_id: Id, ...newToken, scopes: sc
 /** What users may make for themselves through the API: nothing that opens more than the token they have. */
 export const NewOwnToken = Type.Object({ ...newToken, scopes: scopesOf(["k8s_proxy", "self_rotate"]) });
 
-export const Expiry = { expires_at: Type.Optional(DateOnly) };
+export const RotateToken = Type.Object({
+  expires_at: Type.Optional(DateOnly),
+  grace_period: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 604_800,
+      description: "Seconds for which the old token lives on, so that its users can change over; 0 by default",
+    }),
+  ),
+});

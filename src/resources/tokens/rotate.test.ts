@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 
@@ -89,11 +90,19 @@ describe("rotation of tokens", () => {
     );
   });
 
-  /** A token, its successor and that one's successor. */
-  async function chain() {
+  const revokedAgo = (ids: readonly number[], seconds: number) =>
+    app.services.db.write
+      .updateTable("personal_access_tokens")
+      .set({ revoked_at: sql<string>`now() - make_interval(secs => ${seconds})` })
+      .where("id", "in", ids)
+      .execute();
+
+  /** A token, its successor and that one's successor, rotated a while ago. */
+  async function chain(seconds = 11) {
     const first = await app.makeToken(user.id);
     const second = (await rotate("self", first.token)).body;
     const third = (await rotate("self", second.token)).body;
+    await revokedAgo([first.id, second.id], seconds);
     return { first, second, third };
   }
 
@@ -106,6 +115,16 @@ describe("rotation of tokens", () => {
       assert.equal(body.error, "invalid_token");
       for (const { token } of [second, third]) assert.equal(await works(token), false, path);
     }
+  });
+
+  test("but not within ten seconds of its end: whoever asked at the same moment is no thief", async () => {
+    const { first, second, third } = await chain(8);
+    for (const token of [first.token, second.token]) {
+      const { status, body } = await rotate("self", token);
+      assert.equal(status, 401);
+      assert.equal(body.error, "invalid_token");
+    }
+    assert.equal(await works(third.token), true);
   });
 
   test("also when the revoked token is past its time as well", async () => {
@@ -126,6 +145,83 @@ describe("rotation of tokens", () => {
     assert.equal((await rotate("self", second.token)).status, 401);
     assert.equal(await works(third.token), false);
     assert.equal(await works(user.token), true);
+  });
+
+  describe("with a grace period", () => {
+    const one = async (id: number) => (await app.get(`/personal_access_tokens/${id}`, { token: admin.token })).body;
+
+    test("the old one lives on beside its successor, as active as before", async () => {
+      const old = await app.makeToken(user.id);
+      const { status, body } = await rotate(old.id, user.token, { grace_period: 600 });
+      assert.equal(status, 200);
+      assert.equal(await works(old.token), true);
+      assert.equal(await works(body.token), true);
+      const { revoked, active } = await one(old.id);
+      assert.deepEqual({ revoked, active }, { revoked: false, active: true });
+      for (const query of ["state=active", "revoked=false"]) {
+        const { body: list } = await app.get(`/personal_access_tokens?${query}&per_page=100`, { token: user.token });
+        assert.ok(
+          list.some(({ id }: { id: number }) => id === old.id),
+          query,
+        );
+      }
+      const { rows } = await sql<{ seconds: number }>`select extract(epoch from revoked_at - now())::float8 as seconds
+        from personal_access_tokens where id = ${old.id}`.execute(app.services.db.write);
+      assert.ok(rows[0] && rows[0].seconds > 590 && rows[0].seconds <= 600);
+    });
+
+    test("and ends when it is over, without anybody's doing", async () => {
+      const old = await app.makeToken(user.id);
+      const { body } = await rotate(old.id, user.token, { grace_period: 1 });
+      assert.equal(await works(old.token), true);
+      await new Promise((resolve) => setTimeout(resolve, 1100));
+      assert.equal(await works(old.token), false);
+      assert.equal(await works(body.token), true);
+      const { revoked, active } = await one(old.id);
+      assert.deepEqual({ revoked, active }, { revoked: true, active: false });
+      for (const query of ["state=inactive", "revoked=true"]) {
+        const { body: list } = await app.get(`/personal_access_tokens?${query}&per_page=100`, { token: user.token });
+        assert.ok(
+          list.some(({ id }: { id: number }) => id === old.id),
+          query,
+        );
+      }
+    });
+
+    test("it cannot be rotated again, by itself or by its id, but it can be ended at once", async () => {
+      const old = await app.makeToken(user.id);
+      const { body } = await rotate("self", old.token, { grace_period: 600 });
+      for (const again of [await rotate("self", old.token), await rotate(old.id, admin.token, { grace_period: 5 })]) {
+        assert.equal(again.status, 400);
+        assert.match(again.body.message, /^400 Bad request - Token already revoked: .+ until \d{4}-\d\d-\d\dT.+Z$/);
+      }
+      assert.equal((await app.delete(`/personal_access_tokens/${old.id}`, { token: admin.token })).status, 204);
+      assert.equal(await works(old.token), false);
+      assert.equal(await works(body.token), true);
+      assert.equal((await app.delete(`/personal_access_tokens/${old.id}`, { token: admin.token })).status, 400);
+    });
+
+    test("shown to a rotate path long after its grace, it ends its family", async () => {
+      const old = await app.makeToken(user.id);
+      const { body } = await rotate("self", old.token, { grace_period: 600 });
+      const next = (await rotate("self", body.token, { grace_period: 600 })).body;
+      await revokedAgo([old.id], 11);
+      assert.equal((await rotate("self", old.token)).status, 401);
+      assert.equal(await works(body.token), false, "one in its grace ends too");
+      assert.equal(await works(next.token), false);
+    });
+
+    test("from 0 to a week, in whole seconds", async () => {
+      const { id } = await app.makeToken(user.id);
+      for (const grace_period of [-1, 604_801, 1.5, "soon", [1], 1e300]) {
+        const { status } = await rotate(id, user.token, { grace_period });
+        assert.equal(status, 400, String(grace_period));
+      }
+      const first = await rotate(id, user.token, { grace_period: 604_800 });
+      assert.equal(first.status, 200);
+      assert.equal((await rotate(first.body.id, user.token, { grace_period: "0" })).status, 200);
+      assert.equal(await works(first.body.token), false);
+    });
   });
 
   test("the scopes of administrators do not outlive the office", async () => {

@@ -3,22 +3,22 @@ import { administrator, signedIn } from "#access/access.ts";
 import { type Actor, isAdministrator } from "#access/actor.ts";
 import { SCOPES } from "#access/scopes.ts";
 import type { Db } from "#db/database.ts";
-import { endpoint, type Writes } from "#http/endpoint.ts";
+import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
+import { Id } from "#http/params/vocabulary.ts";
 import { badRequest, forbidden, missing } from "#lib/refusal.ts";
-import type { Services } from "#services.ts";
-import { createToken, endFamily, revokeToken, rotateToken } from "./actions.ts";
-import { NewToken, presentNewToken, presentToken, Token } from "./entity.ts";
-import { Expiry, NewOwnToken, NewTokenOfUser, TokenFilters, TokenId } from "./params.ts";
-import { filtered, sortedBy, type TokenRow, tokensOf } from "./queries.ts";
+import { NewToken, presentToken, Token } from "./entity.ts";
+import { endFamily } from "./family.ts";
+import { listAllTokens, listTokensOf } from "./list.ts";
+import { NewOwnToken, NewTokenOfUser, RotateToken, TokenFilters, TokenId } from "./params.ts";
+import { tokensOf } from "./queries.ts";
+import { created, revoked, rotated } from "./writes.ts";
 
 /** A token may always look at itself and end itself, whatever else it may do. */
 const withAnyScope = signedIn({ scopes: SCOPES });
 const rotates = (scopes: readonly "self_rotate"[] = []) => ({ ...signedIn({ scopes }), onRevokedToken: endFamily });
 
 const Self = Type.Object({});
-const nameOf = ({ id, name, user_id }: TokenRow) =>
-  ({ type: "PersonalAccessToken", id, name, entity: { type: "User", id: user_id } }) as const;
 
 export const personalAccessTokens = {
   list: endpoint({
@@ -26,14 +26,18 @@ export const personalAccessTokens = {
     path: "/personal_access_tokens",
     summary: "List personal access tokens",
     access: signedIn(),
-    params: TokenFilters,
-    returns: pageOf(Token, { id: "t.id", sort: "desc" }),
-    async handle({ db, actor, params, page }) {
+    params: Type.Object({ user_id: Type.Optional(Id), ...TokenFilters.properties }),
+    returns: pageOf(Token, {
+      ...{ id: "t.id", sort: "desc", keyset: ["id"] },
+      offsetLimit: { rows: 50_000, type: "PersonalAccessToken" },
+    }),
+    async handle({ databases, actor, params, page }) {
       const ownOnly = !isAdministrator(actor);
       if (ownOnly && params.user_id !== undefined && params.user_id !== actor.user.id) throw forbidden();
-      const query = filtered(tokensOf(db, ownOnly ? actor.user.id : params.user_id), params);
-      const { sort } = params;
-      return page(query, presentToken, sort && { unasked: (tokens) => tokens.orderBy(sortedBy(sort)) });
+      const userId = ownOnly ? actor.user.id : params.user_id;
+      const { query, options } =
+        userId === undefined ? await listAllTokens(databases, params) : listTokensOf(databases.read, userId, params);
+      return page(query, presentToken, options);
     },
   }),
 
@@ -65,6 +69,7 @@ export const personalAccessTokens = {
     params: NewTokenOfUser,
     returns: NewToken,
     audit: "personal_access_token_created",
+    keepsAnswer: true,
     handle: ({ params, ...writing }) => created(writing, { ...params, userId: params.user_id }),
   }),
 
@@ -76,6 +81,7 @@ export const personalAccessTokens = {
     params: NewOwnToken,
     returns: NewToken,
     audit: "personal_access_token_created",
+    keepsAnswer: true,
     handle: ({ actor, params, ...writing }) => created(writing, { ...params, userId: actor.user.id }),
   }),
 
@@ -84,12 +90,12 @@ export const personalAccessTokens = {
     path: "/personal_access_tokens/self/rotate",
     summary: "Replace the token that the request is made with by a new one",
     access: rotates(["self_rotate"]),
-    params: Type.Object(Expiry),
+    params: RotateToken,
     returns: NewToken,
     status: 200,
     audit: "personal_access_token_rotated",
-    handle: async ({ actor, params, ...writing }) =>
-      rotated(writing, await ownToken(writing.tx, actor), params.expires_at),
+    keepsAnswer: true,
+    handle: async ({ actor, params, ...writing }) => rotated(writing, await ownToken(writing.tx, actor), params),
   }),
 
   rotate: endpoint({
@@ -97,12 +103,13 @@ export const personalAccessTokens = {
     path: "/personal_access_tokens/:id/rotate",
     summary: "Replace a personal access token by a new one",
     access: rotates(),
-    params: Type.Object({ ...TokenId.properties, ...Expiry }),
+    params: Type.Object({ ...TokenId.properties, ...RotateToken.properties }),
     returns: NewToken,
     status: 200,
     audit: "personal_access_token_rotated",
+    keepsAnswer: true,
     handle: async ({ actor, params, ...writing }) =>
-      rotated(writing, await visibleToken(writing.tx, actor, params.id), params.expires_at),
+      rotated(writing, await visibleToken(writing.tx, actor, params.id), params),
   }),
 
   revokeSelf: endpoint({
@@ -125,27 +132,6 @@ export const personalAccessTokens = {
     handle: async ({ actor, params, ...writing }) => revoked(writing, await visibleToken(writing.tx, actor, params.id)),
   }),
 };
-
-/** What a write hands on to what does it. */
-type Writing = Pick<Writes, "tx" | "audit"> & { readonly services: Services };
-
-async function created({ tx, audit }: Writing, wanted: Parameters<typeof createToken>[1]) {
-  const { row, value } = await createToken(tx, wanted);
-  audit({ ...nameOf(row), details: { user_id: row.user_id, scopes: row.scopes } });
-  return presentNewToken(row, value);
-}
-
-async function rotated({ tx, audit, services }: Writing, { id }: TokenRow, expires_at: string | undefined) {
-  const { require_token_expiry } = await services.settings.current();
-  const { row, value } = await rotateToken(tx, id, require_token_expiry, expires_at);
-  audit({ ...nameOf(row), details: { previous_id: id } });
-  return presentNewToken(row, value);
-}
-
-async function revoked({ tx, audit }: Writing, token: TokenRow) {
-  await revokeToken(tx, token.id);
-  audit(nameOf(token));
-}
 
 /** The token of the request itself; through sudo it is another user's, so there is no "self". */
 async function ownToken(db: Db, actor: Actor) {

@@ -1,6 +1,7 @@
 import type { Access } from "#access/access.ts";
 import { requireActor } from "#access/access.ts";
-import type { Actor } from "#access/actor.ts";
+import { type Actor, isAdministrator } from "#access/actor.ts";
+import { CLOSED_STATES } from "#access/user-kinds.ts";
 import { missing } from "#lib/refusal.ts";
 import { currentUserByDigest, type CurrentUserRow, account, type Account } from "./queries.ts";
 
@@ -25,3 +26,11 @@ export const ownAccount = (): Access<{
     return { actor: found, user, identities: undefined };
   },
 });
+
+type Profile = Pick<Account, "id" | "private_profile" | "state" | "confirmed_at">;
+
+/** Whether somebody sees the more personal part of a profile: of a private one, or a closed account's, few do. */
+export const isOpenTo = (actor: Actor | null, user: Profile): boolean =>
+  isAdministrator(actor) ||
+  user.id === actor?.user.id ||
+  !(user.private_profile || CLOSED_STATES.includes(user.state) || user.confirmed_at === null);

@@ -7,7 +7,8 @@ import type { Blobs } from "#lib/blobs.ts";
 import { type Problems, refuse, throwProblems, tooLong } from "#lib/problems.ts";
 import { conflict, missing } from "#lib/refusal.ts";
 import { avatarColumns, checkAvatar } from "#resources/avatars/images.ts";
-import { emailChange } from "./emails.ts";
+import { emailChange, holdAddress } from "./emails.ts";
+import { givenIdentity, keepIdentity } from "./identities.ts";
 import type { NewUser, UserChanges } from "./params.ts";
 import {
   checkChoices,
@@ -50,6 +51,7 @@ export async function createUser(
   const username = given.username.trim();
   const name = cleanName(given.name);
   const email = given.email.trim().toLowerCase();
+  await holdAddress(tx, email);
   await refuseTaken(tx, { email, username });
 
   const problems: Problems = {};
@@ -62,6 +64,7 @@ export async function createUser(
     checkPassword(problems, chosen, settings.password_minimum_length, { username, name, email });
   const confirmed = given.skip_confirmation === true || settings.email_confirmation === "off";
   const columns = await profileColumns(given, settings, problems, confirmed ? [email] : []);
+  const identity = await givenIdentity(tx, given, problems);
   throwProblems(problems);
 
   const { id: namespaceId } = await tx
@@ -86,10 +89,11 @@ export async function createUser(
       confirmed_at: confirmed ? sql<string>`now()` : null,
       namespace_id: namespaceId,
       created_by_id: actorId,
+      provisioned_by_group_id: identity?.saml_provider_id ?? null,
     })
     .returning("id")
     .executeTakeFirstOrThrow();
-  await keepIdentity(tx, id, given);
+  if (identity) await keepIdentity(tx, id, identity);
   return id;
 }
 
@@ -99,11 +103,18 @@ export async function updateUser(
   given: Changes,
   { settings, blobs, passwordDigest, actorId }: Writing,
 ): Promise<string[]> {
-  const user = await tx.selectFrom("users").selectAll().where("id", "=", given.id).forUpdate().executeTakeFirst();
+  const user = await tx
+    .selectFrom("users")
+    .selectAll()
+    .where("id", "=", given.id)
+    .where("removal_began_at", "is", null)
+    .forUpdate()
+    .executeTakeFirst();
   if (!user) throw missing("User");
   const username = given.username?.trim() ?? user.username;
   const name = given.name === undefined ? user.name : cleanName(given.name);
   const email = given.email?.trim().toLowerCase() ?? user.email;
+  if (email !== user.email) await holdAddress(tx, email);
   await refuseTaken(tx, { email, username }, user);
 
   const problems: Problems = {};
@@ -115,6 +126,7 @@ export async function updateUser(
   const verified = await verifiedAddresses(tx, user.id, user.confirmed_at === null ? undefined : user.email);
   const columns = await profileColumns(given, settings, problems, verified);
   const moved = await emailChange(tx, user, email, given.skip_reconfirmation === true, problems);
+  const identity = await givenIdentity(tx, given, problems);
   throwProblems(problems);
 
   if (username !== user.username || name !== user.name) {
@@ -133,7 +145,7 @@ export async function updateUser(
     }),
   };
   if (given.external && !user.external) Object.assign(changes, EXTERNAL);
-  await keepIdentity(tx, user.id, given);
+  if (identity) await keepIdentity(tx, user.id, identity);
   if (Object.keys(changes).length > 0) {
     await tx
       .updateTable("users")
@@ -144,12 +156,20 @@ export async function updateUser(
   return Object.keys(changes).filter((column) => column !== "password_digest");
 }
 
+interface Own {
+  readonly id: number;
+  readonly namespace_id: number;
+}
+
 /** A taken address is told before a taken name; the unique indexes hold where two callers race. */
-async function refuseTaken(
-  tx: Tx,
-  { email, username }: { email: string; username: string },
-  own?: { readonly id: number; readonly namespace_id: number },
-) {
+async function refuseTaken(tx: Tx, wanted: { email: string; username: string }, own?: Own) {
+  const taken = await whatIsTaken(tx, wanted, own);
+  if (taken.email) throw conflict("Email has already been taken");
+  if (taken.username) throw conflict("Username has already been taken");
+}
+
+/** Which of an address and a name somebody else has. */
+export async function whatIsTaken(tx: Tx, { email, username }: { email: string; username: string }, own?: Own) {
   const others = (id: "u.id" | "e.user_id") => (own ? sql`${sql.ref(id)} <> ${own.id}` : sql`true`);
   const otherPlaces = own ? sql`r.namespace_id <> ${own.namespace_id}` : sql`true`;
   // A user's name is the first word of addresses, as a group's path may be.
@@ -161,11 +181,10 @@ async function refuseTaken(
       or exists (select from routes r where r.parent_id = 0 and r.path = lower(${username}) and not r.moved
         and ${otherPlaces}) as username
   `.execute(tx);
-  if (rows[0]?.email) throw conflict("Email has already been taken");
-  if (rows[0]?.username) throw conflict("Username has already been taken");
+  return { email: rows[0]?.email === true, username: rows[0]?.username === true };
 }
 
-async function refusePendingAddress(tx: Tx, problems: Problems, email: string) {
+export async function refusePendingAddress(tx: Tx, problems: Problems, email: string) {
   const pending = await tx
     .selectFrom("emails")
     .select("id")
@@ -227,20 +246,6 @@ async function profileColumns(
   for (const field of limits) if (given[field] !== undefined) columns[field] = given[field];
   if (given.avatar) checkAvatar(problems, given.avatar);
   return columns;
-}
-
-async function keepIdentity(tx: Tx, userId: number, given: Pick<New, "extern_uid" | "provider" | "group_id_for_saml">) {
-  if (given.extern_uid === undefined || given.provider === undefined) return;
-  const saml = given.group_id_for_saml ?? null;
-  await tx
-    .insertInto("identities")
-    .values({ user_id: userId, provider: given.provider, extern_uid: given.extern_uid, saml_provider_id: saml })
-    .onConflict((clash) =>
-      clash
-        .expression(sql`user_id, provider, coalesce(saml_provider_id, 0)`)
-        .doUpdateSet({ extern_uid: given.extern_uid ?? "" }),
-    )
-    .execute();
 }
 
 const cleanName = (name: string) => name.replaceAll(/<[^<>]*>|[<>]/g, "-").trim();

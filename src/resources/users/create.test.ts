@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { argon2Sync, randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
+import { makeGroup } from "#resources/groups/test-support.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
+import { freshDatabase } from "#test/support/postgres.ts";
 
 const PASSWORD = "Tall-Ships-Sail-4-Ever";
 
@@ -236,7 +239,7 @@ describe("POST /users", () => {
     assert.equal(body.can_create_project, false);
   });
 
-  test("extern_uid and provider make an identity; group_id_for_saml names its group", async () => {
+  test("extern_uid and provider make an identity", async () => {
     const half = await create({ ...fresh(), provider: "github" });
     assert.deepEqual(half.body, { error: "extern_uid, provider provide all or none of parameters" });
     const uid = randomUUID();
@@ -245,8 +248,63 @@ describe("POST /users", () => {
     const again = await create({ ...fresh(), provider: "github", extern_uid: uid.toUpperCase() });
     assert.equal(again.status, 400);
     assert.deepEqual(again.body, { message: { "identities.extern_uid": ["has already been taken"] } });
-    const saml = await create({ ...fresh(), provider: "group_saml", extern_uid: uid, group_id_for_saml: 42 });
-    assert.deepEqual(saml.body.identities, [{ provider: "group_saml", extern_uid: uid, saml_provider_id: 42 }]);
+  });
+
+  test("a top-level group may be the provider, and has brought the user then; no other group is", async () => {
+    const top = await makeGroup(app, admin);
+    const sub = await makeGroup(app, admin, { parent_id: top.id });
+    const uid = randomUUID();
+    const saml = (group_id_for_saml?: number) =>
+      create({ ...fresh(), provider: "group_saml", extern_uid: uid, group_id_for_saml });
+    const { status, body } = await saml(top.id);
+    assert.equal(status, 201);
+    assert.deepEqual(body.identities, [{ provider: "group_saml", extern_uid: uid, saml_provider_id: top.id }]);
+    assert.equal(body.provisioned_by_group_id, top.id);
+    assert.deepEqual((await saml(sub.id)).body, { message: "400 Bad request - Must be a top-level group" });
+    assert.deepEqual((await saml(999_999_999)).body, { message: "404 Group Not Found" });
+    assert.deepEqual(Object.keys((await saml()).body.message), ["identities.saml_provider_id"]);
+    const own = await app.services.db.read
+      .selectFrom("users")
+      .select("namespace_id")
+      .where("id", "=", admin.id)
+      .executeTakeFirstOrThrow();
+    assert.equal((await saml(own.namespace_id)).status, 404, "a user's own place is no group");
+    const plain = await create({ ...fresh(), provider: "github", extern_uid: uid, group_id_for_saml: top.id });
+    assert.deepEqual(plain.body.identities, [{ provider: "github", extern_uid: uid }]);
+    assert.equal(plain.body.provisioned_by_group_id, null);
+  });
+
+  test("a link is sent to choose a password by, and to confirm an address by", async () => {
+    const mails = async (id: number) => {
+      const { rows } = await sql<{ kind: string }>`
+        select data->'payload'->>'kind' as kind from jobs.job where data->>'job' = 'mails.send'
+          and data->'payload'->>'userId' = ${String(id)} order by 1`.execute(app.services.db.write);
+      return rows.map(({ kind }) => kind);
+    };
+    assert.deepEqual(await mails((await create(fresh())).body.id), []);
+    const reset = await create({ ...fresh(), reset_password: true });
+    assert.deepEqual(await mails(reset.body.id), ["reset_password"]);
+    assert.equal((await rowOf(reset.body.id)).password_digest, null, "it beats the password");
+    const other = await testApp({ databaseUrl: await freshDatabase() });
+    try {
+      await other.services.db.write.updateTable("settings").set({ email_confirmation: "hard" }).execute();
+      const { token } = await other.makeUser({ admin: true });
+      const given = fresh();
+      const { body } = await other.post("/users", { token, payload: { ...given, reset_password: true } });
+      const { rows } = await sql<{ mail: object }>`
+        select data->'payload' as mail from jobs.job where data->>'job' = 'mails.send' order by 1`.execute(
+        other.services.db.write,
+      );
+      assert.deepEqual(
+        rows.map(({ mail }) => mail),
+        [
+          { kind: "reset_password", userId: body.id },
+          { kind: "confirm_email", email: given.email, userId: body.id },
+        ],
+      );
+    } finally {
+      await other.close();
+    }
   });
 
   test("names and addresses are trimmed, tags in names become dashes", async () => {

@@ -33,3 +33,7 @@ export async function emailChange(
     .execute();
   return { email, unconfirmed_email: null, confirmed_at: secondary.confirmed_at ?? sql<string>`now()` };
 }
+
+/** Keeps others from taking an address until the transaction ends: two tables hold addresses, and no index spans both. */
+export const holdAddress = (tx: Tx, email: string) =>
+  sql`select pg_advisory_xact_lock(hashtextextended(${`address ${email}`}, 0))`.execute(tx);

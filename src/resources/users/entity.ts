@@ -5,7 +5,11 @@ const NullableText = Nullable(Type.String());
 const NullableTime = Nullable(Type.String({ format: "date-time" }));
 const exact = { additionalProperties: false };
 
-const CustomAttributes = Type.Optional(Type.Array(Type.Object({ key: Type.String(), value: Type.String() }, exact)));
+/** A name and a value of the administrators' choice. */
+export const CustomAttribute = Type.Object(
+  { key: Type.String(), value: Type.String() },
+  { ...exact, title: "CustomAttribute" },
+);
 
 const summary = {
   id: Type.Integer(),
@@ -85,7 +89,7 @@ export const CurrentUser = Type.Object(account, { ...exact, title: "CurrentUser"
 export const AdminUser = Type.Object(
   {
     ...account,
-    custom_attributes: CustomAttributes,
+    custom_attributes: Type.Optional(Type.Array(CustomAttribute)),
     is_admin: Type.Boolean(),
     note: NullableText,
     current_sign_in_ip: NullableText,
@@ -109,6 +113,44 @@ export const AdminUser = Type.Object(
     ),
   },
   { ...exact, title: "AdminUser" },
+);
+
+/** How a user likes to be shown things. */
+export const UserPreferences = Type.Object(
+  {
+    id: Type.Integer(),
+    user_id: Type.Integer(),
+    view_diffs_file_by_file: Type.Boolean(),
+    show_whitespace_in_diffs: Type.Boolean(),
+    pass_user_identities_to_ci_jwt: Type.Boolean(),
+  },
+  { ...exact, title: "UserPreferences" },
+);
+
+export const AvatarLink = Type.Object({ avatar_url: Type.String() }, { ...exact, title: "AvatarLink" });
+
+/** A group or project that a user is a member of. */
+export const UserMembership = Type.Object(
+  {
+    source_id: Type.Integer(),
+    source_name: Type.String(),
+    source_type: Type.String({ description: "`Namespace` for a group, or `Project`" }),
+    access_level: Type.Integer({ description: "5, 10, 15, 20, 30, 40 or 50" }),
+  },
+  { ...exact, title: "UserMembership" },
+);
+
+const upTo = (most: number) => Type.Integer({ description: `${most} stands for more than ${most - 1}` });
+
+/** How much a user has to do with. */
+export const AssociationsCount = Type.Object(
+  {
+    groups_count: upTo(10_001),
+    projects_count: upTo(10_001),
+    issues_count: upTo(10_001),
+    merge_requests_count: upTo(10_001),
+  },
+  { ...exact, title: "AssociationsCount" },
 );
 
 export type UserSummary = Static<typeof UserSummary>;

@@ -32,6 +32,7 @@ describe("filters of the users list", () => {
       factor: { two_factor_enabled: true },
       boss: { admin: true },
       auditor: { auditor: true },
+      here: { last_activity_on: "2001-02-03", sign_in_count: 3 },
       old: { created_at: "2001-02-03T04:05:06.789Z" },
     } as const)) {
       await app.makeUser({ username: `${tag}-${name}`, ...columns });
@@ -41,7 +42,7 @@ describe("filters of the users list", () => {
 
   const ALL = [
     ...["account", "active", "alertbot", "auditor", "banned", "blocked", "boss", "deactivated", "external", "factor"],
-    ...["ldap", "old", "projectbot", "supportbot"],
+    ...["here", "ldap", "old", "projectbot", "supportbot"],
   ];
   const without = (...names: string[]) => ALL.filter((name) => !names.includes(name));
 
@@ -102,6 +103,12 @@ describe("filters of the users list", () => {
       ["admins=true", ["boss"]],
       ["auditors=true", ["auditor"]],
       ["without_projects=true", ALL],
+      ["last_activity_after=2001-02-03", ["here"]],
+      ["last_activity_after=2001-02-04", []],
+      ["last_activity_before=2001-02-04", ["here"]],
+      ["last_activity_before=2001-02-03", []],
+      ["never_signed_in=true", without("here")],
+      ["never_signed_in=false", ALL],
     ] as const) {
       assert.deepEqual(await listed(query, admin.token), expected, query);
       assert.deepEqual(await listed(query, user.token), ALL, query);

@@ -84,6 +84,9 @@ const mayPickFew = (filters: Filters, viewer: Viewer) =>
     (filters.admins === true ||
       filters.auditors === true ||
       filters.two_factor === "enabled" ||
+      filters.last_activity_after !== undefined ||
+      filters.last_activity_before !== undefined ||
+      filters.never_signed_in === true ||
       filters.extern_uid !== undefined ||
       filters.custom_attributes !== undefined));
 
@@ -150,6 +153,13 @@ function administratorsConditions(filters: Filters): Condition[] {
   const conditions: Condition[] = [];
   if (filters.two_factor === "enabled") conditions.push(lit("u.two_factor_enabled"));
   if (filters.two_factor === "disabled") conditions.push(lit("not u.two_factor_enabled"));
+  if (filters.last_activity_after !== undefined) {
+    conditions.push(sql`u.last_activity_on >= ${filters.last_activity_after}`);
+  }
+  if (filters.last_activity_before !== undefined) {
+    conditions.push(sql`u.last_activity_on < ${filters.last_activity_before}`);
+  }
+  if (filters.never_signed_in) conditions.push(lit("u.sign_in_count = 0"));
   if (filters.admins) conditions.push(lit("u.admin"));
   if (filters.auditors) conditions.push(lit("u.auditor"));
   if (filters.without_projects) {

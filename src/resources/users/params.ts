@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { DateTime, File, Flag, Hash, Id, Nullable, Text } from "#http/params/vocabulary.ts";
+import { DateOnly, DateTime, File, Flag, Hash, Id, Nullable, Text } from "#http/params/vocabulary.ts";
 
 const optional = (description: string) => Type.Optional(Type.String({ maxLength: 1024, description }));
 const nullable = (description: string) => Type.Optional(Nullable(Type.String({ maxLength: 1024, description })));
@@ -27,6 +27,9 @@ export const UserFilters = Type.Object(
     without_project_bots: Flag,
     created_after: Type.Optional(DateTime),
     created_before: Type.Optional(DateTime),
+    last_activity_after: Type.Optional(DateOnly),
+    last_activity_before: Type.Optional(DateOnly),
+    never_signed_in: Flag,
     extern_uid: Type.Optional(Type.String({ maxLength: 1024, ...NOT_HOSTED })),
     provider: Type.Optional(Type.String({ maxLength: 1024, ...NOT_HOSTED })),
     two_factor: Type.Optional(Type.String({ description: "enabled or disabled", ...NOT_HOSTED })),

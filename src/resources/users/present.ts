@@ -1,6 +1,7 @@
 import { BOTS } from "#access/user-kinds.ts";
-import type { AdminUser, CurrentUser, UserProfile, UserSummary } from "./entity.ts";
-import type { Account, Creator, CustomAttribute, Identity, SummaryRow, WholeUser } from "./queries.ts";
+import type { Static } from "typebox";
+import type { AdminUser, CurrentUser, UserPreferences, UserProfile, UserSummary } from "./entity.ts";
+import type { Account, Creator, CustomAttribute, Identity, PreferencesRow, SummaryRow, WholeUser } from "./queries.ts";
 
 /** What a view depends on beside the row: the address that links start with, and the caller's own clock. */
 export interface View {
@@ -20,10 +21,22 @@ export const presentSummary =
     web_url: `${site}/${row.username}`,
   });
 
-/** A user as others see them; `open` is false where a private profile hides its more personal part. */
-export const presentProfile = (row: Account, { site, now }: View, open: boolean): UserProfile => ({
+/** What a profile that is private hides from others; whether the viewer follows the user is the viewer's own matter. */
+const presentOpenPart = (row: Account, isFollowed: boolean) => ({
+  created_at: row.created_at,
+  followers: row.followers_count,
+  following: row.following_count,
+  is_followed: isFollowed,
+});
+
+/** A user as others see them; `seen` is absent where a private profile hides its more personal part. */
+export const presentProfile = (
+  row: Account,
+  { site, now }: View,
+  seen: { readonly isFollowed: boolean } | undefined,
+): UserProfile => ({
   ...presentSummary(site)(row),
-  ...(open && { created_at: row.created_at, followers: 0, following: 0, is_followed: false }),
+  ...(seen && presentOpenPart(row, seen.isFollowed)),
   bio: row.bio,
   bot: BOTS.has(row.user_type),
   location: row.location,
@@ -40,8 +53,13 @@ export const presentProfile = (row: Account, { site, now }: View, open: boolean)
   local_time: row.time_zone === null ? null : localTime(row.time_zone, now),
 });
 
-export const presentCurrentUser = (row: Account, identities: readonly Identity[], view: View): CurrentUser => ({
-  ...presentProfile(row, view, true),
+export const presentCurrentUser = (
+  row: Account,
+  identities: readonly Identity[],
+  view: View,
+  isFollowed = false,
+): CurrentUser => ({
+  ...presentProfile(row, view, { isFollowed }),
   email: row.email,
   ...(row.unconfirmed_email !== null && { unconfirmed_email: row.unconfirmed_email }),
   last_sign_in_at: row.last_sign_in_at,
@@ -70,10 +88,11 @@ export interface Surroundings {
   readonly creator: Creator | undefined;
   readonly customAttributes: readonly CustomAttribute[] | undefined;
   readonly plan: string;
+  readonly isFollowed: boolean;
 }
 
 export const presentAdminUser = (row: WholeUser, around: Surroundings, view: View): AdminUser => ({
-  ...presentCurrentUser(row, around.identities, view),
+  ...presentCurrentUser(row, around.identities, view, around.isFollowed),
   ...(around.customAttributes && {
     custom_attributes: around.customAttributes.map(({ key, value }) => ({ key, value })),
   }),
@@ -93,6 +112,14 @@ export const presentAdminUser = (row: WholeUser, around: Surroundings, view: Vie
   shared_runners_minutes_limit: row.shared_runners_minutes_limit,
   extra_shared_runners_minutes_limit: row.extra_shared_runners_minutes_limit,
   scim_identities: [],
+});
+
+export const presentPreferences = ({ id, ...chosen }: PreferencesRow): Static<typeof UserPreferences> => ({
+  id,
+  user_id: id,
+  view_diffs_file_by_file: chosen.view_diffs_file_by_file,
+  show_whitespace_in_diffs: chosen.show_whitespace_in_diffs,
+  pass_user_identities_to_ci_jwt: chosen.pass_user_identities_to_ci_jwt,
 });
 
 function workInformation({ job_title, organization }: Account): string | null {

@@ -4,6 +4,7 @@ import { tokenStateColumns } from "#access/callers.ts";
 import type { Databases, Db } from "#db/database.ts";
 import { bigints, digests, type Lookup } from "#db/loader.ts";
 import type { Database } from "#db/types.ts";
+import { missing } from "#lib/refusal.ts";
 
 type UserRow = Selectable<Database["users"]>;
 
@@ -39,6 +40,8 @@ const ACCOUNT = [
   "time_zone",
   "preferred_language",
   "avatar_file",
+  "followers_count",
+  "following_count",
   "password_expired",
   "confirmed_at",
   "last_sign_in_at",
@@ -83,7 +86,7 @@ const accountColumns = columns(ACCOUNT);
 const wholeColumns = columns([...ACCOUNT, ...ADMINISTRATORS]);
 
 const accountById: Lookup<number, Account> = {
-  text: `select ${accountColumns} from users u where u.id = any($1::bigint[])`,
+  text: `select ${accountColumns} from users u where u.id = any($1::bigint[]) and u.removal_began_at is null`,
   keys: bigints,
   key: (row) => row.id,
 };
@@ -105,10 +108,11 @@ export const currentUserByDigest: Lookup<string, CurrentUserRow> = {
 
 export const account = (db: Databases, id: number): Promise<Account | undefined> => db.point.load(accountById, id);
 
-/** Users in full by id, in the order of the ids. */
+/** Users in full by id, in the order of the ids; nobody finds one whose removal began. */
 export async function wholeUsers(db: Db, ids: readonly number[]): Promise<WholeUser[]> {
   const { rows } = await sql<WholeUser>`
-    select ${sql.raw(wholeColumns)} from users u where u.id = any(${ids}::bigint[])`.execute(db);
+    select ${sql.raw(wholeColumns)} from users u
+    where u.id = any(${ids}::bigint[]) and u.removal_began_at is null`.execute(db);
   const byId = new Map(rows.map((row) => [row.id, row]));
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
@@ -128,6 +132,25 @@ export const customAttributesOf = (db: Db, ids: readonly number[]): Promise<Cust
     .where("user_id", "=", sql<number>`any(${ids}::bigint[])`)
     .orderBy("key")
     .execute();
+
+/** What users choose for themselves. */
+export const PREFERENCES = [
+  "view_diffs_file_by_file",
+  "show_whitespace_in_diffs",
+  "pass_user_identities_to_ci_jwt",
+] as const satisfies readonly (keyof UserRow)[];
+
+export async function preferencesOf(db: Db, userId: number) {
+  const found = await db
+    .selectFrom("users")
+    .select(["id", ...PREFERENCES])
+    .where("id", "=", userId)
+    .executeTakeFirst();
+  if (!found) throw missing("User");
+  return found;
+}
+
+export type PreferencesRow = Awaited<ReturnType<typeof preferencesOf>>;
 
 export const summariesOf = (db: Db, ids: readonly number[]): Promise<SummaryRow[]> =>
   db

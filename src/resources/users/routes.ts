@@ -1,22 +1,28 @@
 import Type from "typebox";
 import { administrator, anyone, signedIn } from "#access/access.ts";
 import { type Actor, isAdministrator } from "#access/actor.ts";
-import type { Databases, Db } from "#db/database.ts";
-import { endpoint, plain } from "#http/endpoint.ts";
+import type { Db } from "#db/database.ts";
+import { endpoint, plain, type Writes } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { forbidden, missing } from "#lib/refusal.ts";
 import { avatarNamed } from "#resources/avatars/images.ts";
+import { isFollowing } from "#resources/follows/queries.ts";
+import { mailTo } from "#resources/mails/send.ts";
+import { endSessions } from "#resources/sessions/actions.ts";
 import type { Services } from "#services.ts";
-import { ownAccount } from "./access.ts";
+import { isOpenTo, ownAccount } from "./access.ts";
 import { chosenPassword, createUser, updateUser } from "./actions.ts";
 import { defaultAvatar } from "./avatar.ts";
 import { AdminUser, CurrentUser, UserProfile, UserSummary } from "./entity.ts";
 import { adminViews } from "./full.ts";
-import { CLOSED_STATES } from "#access/user-kinds.ts";
 import { bestMatchFirst, byName, FARTHEST, listUsers, type Viewer } from "./list.ts";
+import { namedUser, targetOf } from "./named.ts";
+import { ownSettings } from "./own-routes.ts";
+import { userMemberships } from "./membership-routes.ts";
+import { userModeration } from "./moderation-routes.ts";
 import { NewUser, UserChanges, UserFilters, UserId } from "./params.ts";
 import { presentCurrentUser, presentProfile, presentSummary } from "./present.ts";
-import { account, identitiesOf } from "./queries.ts";
+import { identitiesOf } from "./queries.ts";
 import { readSearch } from "./search.ts";
 
 const scopes = ["read_user"] as const;
@@ -57,7 +63,8 @@ export const users = {
       if (viewer !== "administrator") return page(query, presentSummary(site), options);
       const rows = await page.rows(query, options);
       const ids = rows.map(({ id }) => id);
-      return adminViews(db, ids, { services, site, customAttributes: params.with_custom_attributes === true });
+      const customAttributes = params.with_custom_attributes === true;
+      return adminViews(db, ids, { services, site, customAttributes, viewerId: actor?.user.id ?? 0 });
     },
   }),
 
@@ -69,14 +76,16 @@ export const users = {
     params: Type.Object({ ...UserId.properties, with_custom_attributes: Type.Optional(Type.Boolean()) }),
     returns: Type.Union([AdminUser, UserProfile]),
     async handle({ db, databases, actor, params, services, site }) {
+      const viewerId = actor.user.id;
       if (isAdministrator(actor)) {
-        return adminView(db, params.id, { services, site, customAttributes: params.with_custom_attributes === true });
+        const customAttributes = params.with_custom_attributes === true;
+        return adminView(db, params.id, { services, site, customAttributes, viewerId });
       }
-      const user = await foundUser(databases, params.id);
-      const open =
-        user.id === actor.user.id ||
-        !(user.private_profile || CLOSED_STATES.includes(user.state) || user.confirmed_at === null);
-      return presentProfile(user, { site, now: services.now() }, open);
+      const user = await namedUser(databases, params.id);
+      const view = { site, now: services.now() };
+      if (!isOpenTo(actor, user)) return presentProfile(user, view, undefined);
+      const isFollowed = user.followers_count > 0 && (await isFollowing(databases, viewerId, user.id));
+      return presentProfile(user, view, { isFollowed });
     },
   }),
 
@@ -88,7 +97,7 @@ export const users = {
     params: Type.Object({}),
     returns: Type.Union([AdminUser, CurrentUser]),
     async handle({ db, user, identities, services, site }) {
-      if (user.admin) return adminView(db, user.id, { services, site, customAttributes: false });
+      if (user.admin) return adminView(db, user.id, { services, site, customAttributes: false, viewerId: user.id });
       return presentCurrentUser(user, identities ?? (await identitiesOf(db, [user.id])), { site, now: services.now() });
     },
   }),
@@ -111,9 +120,12 @@ export const users = {
         passwordDigest,
         actorId: actor.user.id,
       });
-      const details = { admin: params.admin === true };
-      audit({ type: "User", id, name: params.username, details, entity: { type: "User", id } });
-      return adminView(tx, id, { services, site, customAttributes: false });
+      const view = await adminView(tx, id, { services, site, customAttributes: false, viewerId: actor.user.id });
+      if (params.reset_password) await mailTo(services.jobs, tx, { kind: "reset_password", userId: id });
+      if (view.confirmed_at === null)
+        await mailTo(services.jobs, tx, { kind: "confirm_email", userId: id, email: view.email });
+      audit({ ...targetOf(view), details: { admin: params.admin === true } });
+      return view;
     },
   }),
 
@@ -131,9 +143,10 @@ export const users = {
       const settings = await services.settings.current();
       const writing = { settings, blobs: services.blobs, passwordDigest, actorId: actor.user.id };
       const changed = await updateUser(tx, params, writing);
-      const view = await adminView(tx, params.id, { services, site, customAttributes: false });
-      const entity = { type: "User", id: params.id } as const;
-      audit({ ...entity, name: view.username, details: { changed }, entity });
+      const around = { services, site, customAttributes: false, viewerId: actor.user.id };
+      const view = await adminView(tx, params.id, around);
+      await tellOfChanges({ tx, services }, view, changed, passwordDigest !== undefined);
+      audit({ ...targetOf(view), details: { changed } });
       return view;
     },
   }),
@@ -162,6 +175,10 @@ export const users = {
       return bytes;
     },
   }),
+
+  ...ownSettings,
+  ...userMemberships,
+  ...userModeration,
 };
 
 const hashed = async ({ passwords }: Services, password: string | undefined) => ({
@@ -181,10 +198,18 @@ async function refuseAnonymousListing({ settings }: Services, username: string |
   }
 }
 
-async function foundUser(databases: Databases, id: number) {
-  const user = await account(databases, id);
-  if (!user) throw missing("User");
-  return user;
+/** A password that somebody else chose ends what was opened with the old one. */
+async function tellOfChanges(
+  { tx, services: { jobs } }: Pick<Writes, "tx"> & { readonly services: Services },
+  { id, unconfirmed_email: email }: AdminUser,
+  changed: readonly string[],
+  newPassword: boolean,
+) {
+  if (email !== undefined && changed.includes("unconfirmed_email"))
+    await mailTo(jobs, tx, { kind: "confirm_email", userId: id, email });
+  if (!newPassword) return;
+  await endSessions(tx, id);
+  await mailTo(jobs, tx, { kind: "password_changed", userId: id });
 }
 
 async function adminView(db: Db, id: number, around: Parameters<typeof adminViews>[2]) {

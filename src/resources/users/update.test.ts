@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 
 describe("PUT /users/:id", () => {
@@ -201,8 +202,14 @@ describe("PUT /users/:id", () => {
     assert.equal(status, 403);
     assert.match(body.message, /^403 Forbidden - Your password expired/);
     const boss = await app.makeUser({ admin: true });
+    await sql`insert into sessions (user_id, digest) values (${boss.id}, 'by password')`.execute(app.services.db.write);
     await app.put(`/users/${boss.id}`, { token: boss.token, payload: { password } });
     assert.equal((await app.get("/user", { token: boss.token })).status, 200);
+    const { rows } = await sql<{ sessions: number; mails: number }>`select
+      (select count(*) from sessions where user_id = ${boss.id}) as sessions,
+      (select count(*) from jobs.job where data->'payload'->>'kind' = 'password_changed'
+        and data->'payload'->>'userId' = ${String(boss.id)}) as mails`.execute(app.services.db.write);
+    assert.deepEqual(rows[0], { sessions: 0, mails: 1 }, "what the old one opened is closed, and they are told");
   });
 
   test("an identity is made, then changed", async () => {

@@ -1,0 +1,70 @@
+import type { IncomingMessage } from "node:http";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { badParameter, Refusal } from "#lib/refusal.ts";
+import type { Services } from "#services.ts";
+import { targetTooLong } from "./errors.ts";
+import type { Exchange } from "./exchange.ts";
+import { MOST_TARGET, requestIds, siteNamer } from "./request.ts";
+
+/** What all endpoints of one application share. */
+export interface Kernel {
+  readonly services: Services;
+  readonly newId: (now: number) => string;
+  readonly siteOf: (request: FastifyRequest) => string;
+}
+
+export const makeKernel = (services: Services): Kernel => ({
+  services,
+  newId: requestIds(),
+  siteOf: siteNamer(services.config),
+});
+
+const MOST_HEADERS = 100;
+
+/** Opens an exchange and refuses what is too large to be looked at. */
+export function open(
+  { newId, services }: Kernel,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  operation: string,
+  meter: Exchange["meter"],
+  plainErrors = false,
+): Exchange {
+  reply.hijack();
+  // A caller who is gone already has no address any more, whatever the type says.
+  const { ip }: { ip: string | undefined } = request;
+  return {
+    request,
+    reply,
+    id: newId(Date.now()),
+    address: ip ?? "0.0.0.0",
+    startedAt: performance.now(),
+    operation,
+    headers: [],
+    meter,
+    log: services.log,
+    plainErrors,
+    lifecycle: services.lifecycle,
+    actor: null,
+    budget: undefined,
+    status: undefined,
+  };
+}
+
+export function refuseOversize(request: FastifyRequest) {
+  if (request.originalUrl.length > MOST_TARGET) throw targetTooLong();
+  if (request.raw.rawHeaders.length > MOST_HEADERS * 2) {
+    throw new Refusal("too many headers", "431 Request Header Fields Too Large", { error: "Too many headers" });
+  }
+  refuseHosts(request.raw);
+}
+
+/** Servers in front of us could take another host than we do, were there two of them. */
+function refuseHosts({ rawHeaders, httpVersion }: IncomingMessage) {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? "";
+    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
+  }
+  if (hosts > 1 || (hosts === 0 && httpVersion === "1.1")) throw badParameter("The request must name one host");
+}

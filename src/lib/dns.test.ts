@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { startDns, type TestDns } from "#test/support/dns.ts";
+import { boundedDns } from "./dns.ts";
+
+describe("DNS", () => {
+  let dns: TestDns;
+  before(async () => {
+    dns = await startDns();
+    await dns.serve({ "_proof.one.test": ["a=1"], "two.test": ["first", "second"] });
+  });
+  after(() => dns.stop());
+
+  test("tells all TXT records of a name", async () => {
+    const { txt } = boundedDns([dns.server]);
+    assert.deepEqual(await txt("_proof.one.test"), ["a=1"]);
+    assert.deepEqual((await txt("two.test"))?.toSorted(), ["first", "second"]);
+  });
+
+  test("a name without any is not a name that nobody could ask for", async () => {
+    assert.deepEqual(await boundedDns([dns.server]).txt("nothing.test"), []);
+    assert.equal(await boundedDns([dns.server]).txt("refused.example.com"), undefined);
+    assert.equal(await boundedDns(["127.0.0.1:1"]).txt("two.test"), undefined);
+    assert.equal(await boundedDns([dns.server]).txt(`${"x".repeat(64)}.test`), undefined);
+  });
+
+  test("many at once are asked in turn, and too many are refused", async () => {
+    const { txt } = boundedDns([dns.server]);
+    const asked = await Promise.allSettled(Array.from({ length: 60 }, () => txt("two.test")));
+    assert.equal(asked.filter(({ status }) => status === "fulfilled").length, 58);
+  });
+
+  test("a server without an address is refused at the start", () => {
+    assert.throws(() => boundedDns(["dns.example.com"]), /Invalid IP address/);
+  });
+});

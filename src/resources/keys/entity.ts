@@ -1,0 +1,45 @@
+import Type, { type Static } from "typebox";
+import { Nullable } from "#http/params/vocabulary.ts";
+import { CurrentUser } from "#resources/users/entity.ts";
+import type { KeyRow } from "./queries.ts";
+
+const Time = Type.String({ format: "date-time" });
+const exact = { additionalProperties: false };
+
+const published = {
+  id: Type.Integer(),
+  title: Type.String(),
+  created_at: Time,
+  expires_at: Nullable(Time),
+  key: Type.String(),
+  usage_type: Type.String({ description: "auth_and_signing, auth or signing" }),
+};
+
+/** A user's key as everyone sees it: its comment is replaced, and when it was used is nobody's business. */
+export const PublishedKey = Type.Object(published, { ...exact, title: "PublishedKey" });
+
+/** A user's key as they and administrators see it. */
+export const Key = Type.Object({ ...published, last_used_at: Nullable(Time) }, { ...exact, title: "Key" });
+
+/** A key and whose it is. */
+export const KeyWithUser = Type.Object({ ...Key.properties, user: CurrentUser }, { ...exact, title: "KeyWithUser" });
+
+export const presentKey = (row: KeyRow): Static<typeof Key> => ({
+  id: row.id,
+  title: row.title,
+  created_at: row.created_at,
+  expires_at: row.expires_at,
+  last_used_at: row.last_used_at,
+  key: row.key,
+  usage_type: row.usage_type,
+});
+
+export const presentPublished =
+  (name: string, site: string) =>
+  (row: KeyRow): Static<typeof PublishedKey> => {
+    const { last_used_at: _, ...key } = presentKey(row);
+    const [kind, blob] = row.key.split(/[ \t]+/, 2);
+    // People put this line into files where the next line would be another key.
+    const owner = name.replaceAll(/[\p{C}\p{Z}]+/gu, " ");
+    return { ...key, key: `${kind} ${blob} ${owner} (${new URL(site).hostname})` };
+  };

@@ -1,0 +1,116 @@
+import Type from "typebox";
+import { noSessionCookie } from "#http/cookies.ts";
+import { endpoint } from "#http/endpoint.ts";
+import { pageOf } from "#http/paging.ts";
+import { Id } from "#http/params/vocabulary.ts";
+import { missing } from "#lib/refusal.ts";
+import { presentCurrentUser } from "#resources/users/present.ts";
+import { account, identitiesOf } from "#resources/users/queries.ts";
+import { person, signingIn, withSession } from "./access.ts";
+import { endSession, endSessions, leaveSession } from "./actions.ts";
+import { NewSession, presentSession, Session } from "./entity.ts";
+import { NewPassword, SignIn } from "./params.ts";
+import { changePassword, digestOfChosen } from "./password.ts";
+import { provePassword } from "./proof.ts";
+import { sessionsOf } from "./queries.ts";
+import { handOver, renewing, sessionIdOf } from "./renewal.ts";
+import { signIn } from "./sign-in.ts";
+
+export const sessions = {
+  signIn: endpoint({
+    method: "POST",
+    path: "/session",
+    summary: "Sign in with a password and begin a session",
+    access: signingIn(),
+    params: SignIn,
+    returns: NewSession,
+    audit: "user_signed_in",
+    limit: "sign-in",
+    // A wrong password is counted and written down although the request fails.
+    transaction: "own",
+    async handle({ databases, origin, params, ...answering }) {
+      const { services, site } = answering;
+      const { userId, secret, ends_at } = await signIn(services, origin, params);
+      const user = await account(databases, userId);
+      if (!user) throw missing("User");
+      const view = { site, now: services.now() };
+      return {
+        csrf_token: handOver(answering, secret),
+        expires_at: ends_at,
+        user: presentCurrentUser(user, await identitiesOf(databases.write, [userId]), view),
+      };
+    },
+  }),
+
+  signOut: endpoint({
+    method: "DELETE",
+    path: "/session",
+    summary: "End the session that the request is made by",
+    access: withSession(),
+    params: Type.Object({}),
+    audit: "user_signed_out",
+    async handle({ tx, actor, services, site, setHeader, audit }) {
+      await leaveSession(tx, actor.session.id);
+      const entity = { type: "User", id: actor.user.id } as const;
+      audit({ ...entity, name: actor.user.username, entity });
+      setHeader("set-cookie", noSessionCookie(services.config, site));
+    },
+  }),
+
+  list: endpoint({
+    method: "GET",
+    path: "/user/sessions",
+    summary: "List one's own sessions",
+    access: person(),
+    params: Type.Object({}),
+    returns: pageOf(Session, { id: "s.id", sort: "desc" }),
+    handle: ({ db, actor, page }) => page(sessionsOf(db, actor.user.id), presentSession(sessionIdOf(actor))),
+  }),
+
+  end: endpoint({
+    method: "DELETE",
+    path: "/user/sessions/:id",
+    summary: "End one of one's own sessions",
+    access: person(),
+    params: Type.Object({ id: Id }),
+    audit: "session_ended",
+    async handle({ tx, actor, params, audit }) {
+      const ended = await endSession(tx, actor.user.id, params.id);
+      if (!ended) throw missing("Session");
+      const entity = { type: "User", id: actor.user.id } as const;
+      audit({ type: "Session", id: params.id, name: ended.ip_address ?? "", entity });
+    },
+  }),
+
+  endOthers: endpoint({
+    method: "DELETE",
+    path: "/user/sessions",
+    summary: "End all of one's own sessions but the one that the request is made by",
+    access: person(),
+    params: Type.Object({}),
+    audit: "sessions_ended",
+    async handle({ tx, actor, audit }) {
+      const ended = await endSessions(tx, actor.user.id, sessionIdOf(actor));
+      const entity = { type: "User", id: actor.user.id } as const;
+      audit({ ...entity, name: actor.user.username, details: { ended }, entity });
+    },
+  }),
+
+  changePassword: endpoint({
+    method: "PUT",
+    path: "/user/password",
+    summary: "Change one's own password",
+    access: person(),
+    params: NewPassword,
+    audit: "user_password_changed",
+    transaction: "own",
+    async handle({ params, ...context }) {
+      const { services, origin, actor } = context;
+      const known = await provePassword(services, origin, actor.user.id, params.current_password);
+      const digest = await digestOfChosen(services, known, params.password);
+      await renewing(context, "user_password_changed", (tx) =>
+        changePassword(tx, services, known, digest, sessionIdOf(actor)),
+      );
+    },
+  }),
+};

@@ -1,0 +1,134 @@
+import { argon2Sync, randomBytes } from "node:crypto";
+import fc, { type Arbitrary } from "fast-check";
+import { sql } from "kysely";
+import { tokenDigest } from "#access/authenticate.ts";
+import { csrfTokenOf, newSessionSecret } from "#access/sessions.ts";
+import type { Endpoint } from "#http/endpoint.ts";
+import { newTotpSecret, STEP_SECONDS, totpCode } from "#lib/totp.ts";
+import { secretPlace } from "#resources/second-factor/codes.ts";
+import type { TestApp, TestUser } from "#test/support/app.ts";
+import { PASSWORD_CANARY } from "./marks.ts";
+import { type Kinds, LINKS } from "./secrets.ts";
+
+const PASSWORD = `${PASSWORD_CANARY}-known`;
+
+export type Headers = readonly (readonly [name: string, value: string])[];
+
+/** What the callers sign in with: passwords, sessions, mailed links, and second factors, one in use and one only begun. */
+export interface Accounts {
+  /** The headers of a session as our own pages send them. */
+  readonly session: Headers;
+  /** Headers that lack a part of a session's proof, by who would send them; they are as good as none. */
+  readonly unproved: Readonly<Record<string, Headers>>;
+  readonly secrets: Kinds;
+  /** Values that prove something, for the endpoints that ask for proof. */
+  proofFor(endpoint: Endpoint): Arbitrary<Record<string, unknown>> | undefined;
+}
+
+interface Owners {
+  /** Whose second factor is in use. */
+  readonly guarded: TestUser;
+  /** Who has begun one. */
+  readonly beginner: TestUser;
+  /** Who is signed in, and can do so again. */
+  readonly signedIn: TestUser;
+  /** Whose password expired. */
+  readonly late: TestUser;
+}
+
+export async function makeAccounts({ services }: TestApp, owners: Owners): Promise<Accounts> {
+  const { guarded, beginner, signedIn, late } = owners;
+  const { sealing, db } = services;
+  const factor = newTotpSecret();
+  const [session, ended] = [newSessionSecret(), newSessionSecret()];
+  const links = { confirm: newSessionSecret(), reset: newSessionSecret() };
+  const recovery = Array.from({ length: 10 }, () => randomBytes(8).toString("hex"));
+
+  await sql`update users set password_digest = ${cheapDigest()}, two_factor_enabled = id = ${guarded.id},
+      password_expired = id = ${late.id}
+    where id = any(${Object.values(owners).map(({ id }) => id)}::bigint[])`.execute(db.write);
+  for (const { id } of [guarded, beginner]) {
+    await sql`insert into second_factors (user_id, sealed_secret, confirmed_at)
+      values (${id}, ${await sealing.seal(factor, secretPlace(id))}, case when ${id === guarded.id} then now() end)`.execute(
+      db.write,
+    );
+  }
+  await sql`insert into recovery_codes (user_id, digest)
+    select ${guarded.id}, sha256(code::bytea) from unnest(${recovery}::text[]) code`.execute(db.write);
+  await sql`insert into mailed_links (digest, purpose, user_id, email, expires_at)
+    select sha256(secret::bytea), purpose, ${beginner.id}, ${beginner.email}, now() + interval '1 day'
+    from unnest(${Object.keys(links)}::text[], ${Object.values(links)}::text[]) as link (purpose, secret)`.execute(
+    db.write,
+  );
+  await sql`insert into sessions (user_id, digest, ends_at)
+    values (${signedIn.id}, sha256(${session}::bytea), now() + interval '7 days'),
+      (${signedIn.id}, sha256(${ended}::bytea), now())`.execute(db.write);
+
+  return {
+    session: shown(session),
+    unproved: {
+      "a cookie alone": shown(session).slice(0, 1),
+      "a cookie from another site": shown(session).with(1, ["sec-fetch-site", "cross-site"]),
+      "a cookie with the proof of another": shown(session).with(2, ["x-csrf-token", csrfTokenOf(ended)]),
+      "an ended session": shown(ended),
+    },
+    secrets: {
+      "a session": [session, ended, csrfTokenOf(session), csrfTokenOf(ended)],
+      "a second factor": [factor, ...recovery],
+      [LINKS]: Object.values(links),
+      "a digest": [session, ...Object.values(links)].map(tokenDigest),
+    },
+
+    proofFor({ method, path }) {
+      switch (`${method} ${path}`) {
+        case "POST /session":
+          return fc.oneof(
+            fc
+              .constantFrom(signedIn.username, signedIn.username.toUpperCase(), signedIn.email)
+              .map((login) => ({ login, password: PASSWORD })),
+            fc
+              .constantFrom(...recovery)
+              .map((otp_attempt) => ({ login: guarded.username, password: PASSWORD, otp_attempt })),
+            fc.nat().map((n) => ({ login: late.username, password: PASSWORD, new_password: `${PASSWORD_CANARY}${n}` })),
+          );
+        case "PUT /user/password":
+          return fc.nat().map((n) => ({ current_password: PASSWORD, password: `${PASSWORD_CANARY}${n}` }));
+        case "POST /user/two_factor":
+          return fc.constant({ current_password: PASSWORD });
+        case "PUT /user/two_factor":
+          return fc.constant(undefined).map(() => ({ code: codeOf(factor) }));
+        case "DELETE /user/two_factor":
+        case "POST /user/two_factor/recovery_codes":
+          return fc.constantFrom(...recovery).map((code) => ({ code }));
+        case "GET /-/account/confirm":
+        case "POST /-/account/confirm":
+          return fc.constant({ token: links.confirm });
+        case "GET /-/account/password":
+          return fc.constant({ token: links.reset });
+        case "POST /-/account/password":
+          return fc.nat().map((n) => {
+            const password = `${PASSWORD_CANARY}${n}`;
+            return { token: links.reset, password, password_again: password };
+          });
+        default:
+          return undefined;
+      }
+    },
+  };
+}
+
+const shown = (secret: string): Headers => [
+  ["cookie", `fairlead_session=${secret}`],
+  ["sec-fetch-site", "same-origin"],
+  ["x-csrf-token", csrfTokenOf(secret)],
+];
+
+const codeOf = (factor: string) => totpCode(factor, Math.floor(Date.now() / (STEP_SECONDS * 1000)));
+
+/** One that costs next to nothing to look at. */
+function cheapDigest(): string {
+  const nonce = randomBytes(16);
+  const tag = argon2Sync("argon2id", { message: PASSWORD, nonce, parallelism: 1, tagLength: 32, memory: 8, passes: 1 });
+  const text = (bytes: Buffer) => bytes.toString("base64").replaceAll("=", "");
+  return `$argon2id$v=19$m=8,t=1,p=1$${text(nonce)}$${text(tag)}`;
+}

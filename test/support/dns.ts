@@ -1,0 +1,71 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { Resolver } from "node:dns/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { userInfo } from "node:os";
+import { until } from "./until.ts";
+
+const READY = "ready.test";
+
+export interface TestDns {
+  /** Address and port. */
+  readonly server: string;
+  /** Serves these TXT records, and no others, from now on; every other name below `.test` does not exist. */
+  serve(records: Readonly<Record<string, readonly string[]>>): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A DNS server on this machine; what is not below `.test` it refuses. */
+export async function startDns(): Promise<TestDns> {
+  const port = await freePort();
+  const server = `127.0.0.1:${port}`;
+  let child: ReturnType<typeof spawn> | undefined;
+  // A test run that ends by an exception must not leave the server behind.
+  const killAtExit = () => child?.kill("SIGKILL");
+  process.once("exit", killAtExit);
+
+  async function stop() {
+    if (child && child.exitCode === null && child.signalCode === null) {
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    }
+    child = undefined;
+  }
+
+  async function serve(records: Readonly<Record<string, readonly string[]>>) {
+    await stop();
+    const texts = Object.entries({ ...records, [READY]: ["yes"] }).flatMap(([name, values]) =>
+      values.map((value) => `--txt-record=${name},${value}`),
+    );
+    const options = ["--keep-in-foreground", "--conf-file=/dev/null", "--pid-file", "--no-resolv", "--no-hosts"];
+    const place = [
+      `--port=${port}`,
+      "--listen-address=127.0.0.1",
+      "--bind-interfaces",
+      `--user=${userInfo().username}`,
+    ];
+    child = spawn("dnsmasq", [...options, ...place, "--local=/test/", ...texts], { stdio: "ignore" });
+    const resolver = new Resolver({ timeout: 200, tries: 1 });
+    resolver.setServers([server]);
+    await until("the DNS server answers", () => resolver.resolveTxt(READY).catch(() => undefined), 10_000);
+  }
+
+  await serve({});
+  return {
+    server,
+    serve,
+    async stop() {
+      process.off("exit", killAtExit);
+      await stop();
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
+}
