@@ -44,13 +44,13 @@ async function searched(
   conditions: readonly Condition[],
   search: ReturnType<typeof searchFor>,
 ) {
-  const walked = people([...conditions, search("shown")]);
+  const walked = people([...conditions, search("on the way")]);
   const newest = people(conditions).map((part) => {
     const some = part.orderBy("u.id", "desc").limit(sql.lit(NEWEST));
-    return db.selectFrom(some.as("u")).select("u.id").where(search("shown"));
+    return db.selectFrom(some.as("u")).select("u.id").where(search("on the way"));
   });
   const { many: common } = await hitsOf(db, newest, NEWEST / 10);
-  const rare = people([...conditions, search("kept")]);
+  const rare = people([...conditions, search("by trigrams")]);
   return { walked, lookedUp: rare.map((part, at) => (common.includes(at) && walked[at]) || part) };
 }
 
