@@ -192,7 +192,7 @@ describe("enterprise users", () => {
     await sql`with spaces as (insert into namespaces (path, name)
         select ${`${group.domain}-`} || n, 'x' from generate_series(1, 10050) n returning id, path)
       insert into users (username, name, email, confirmed_at, namespace_id)
-      select path, case when id % 4 = 0 then 'Fourth ' else '' end || 'Walker', path || '@' || ${group.domain}::text, now(), id from spaces`.execute(
+      select path, case when id % 8 = 0 then 'Eighth ' else '' end || 'Walker', path || '@' || ${group.domain}::text, now(), id from spaces`.execute(
       app.services.db.write,
     );
     const last = await group.person({ name: "Walker" });
@@ -207,8 +207,8 @@ describe("enterprise users", () => {
       assert.equal((await group.list({ ...query, per_page: "100", page: "50" })).body.length, 100);
       assert.equal((await group.list({ ...query, per_page: "100", page: "51" })).status, 405);
     }
-    const fourth = await group.list({ search: "fourth", per_page: "100", page: "2" });
-    assert.deepEqual([fourth.body.length, Number(fourth.headers["x-total"]) - 2512 < 2], [100, true]);
+    const eighth = await group.list({ search: "eighth", per_page: "100", page: "2" });
+    assert.deepEqual([eighth.body.length, Math.abs(Number(eighth.headers["x-total"]) - 1256) < 2], [100, true]);
     assert.deepEqual(ids(await group.list({ active: "true", blocked: "true" })), []);
     const beyond = await group.list({ per_page: "100", page: "101" });
     assert.deepEqual([beyond.status, beyond.body.length], [200, 54]);

@@ -17,6 +17,9 @@ interface Pages {
 /** So many of the newest people tell whether a search finds every tenth of them. */
 const NEWEST = 1000;
 
+/** How many are counted where a search finds so many: each takes ten others that are looked at. */
+const MOST_COMMON = 2000;
+
 /**
  * How to page through those of some people whom a caller asked for. Whatever a filter leaves may be few among half a
  * million, so it is looked up first. How it is best found hangs on what is asked for: `db` plans every statement anew.
@@ -27,10 +30,10 @@ export async function pagesOf(db: Db, people: People, filters: Filters): Promise
   const search = filters.search?.trim() ? searchFor(filters.search) : undefined;
   const parts = people(conditions);
   if (conditions.length === 0 && !search) return { query, options: { parts } };
-  const { lookedUp, walked } = search
+  const { lookedUp, walked, most } = search
     ? await searched(db, people, conditions, search)
-    : { lookedUp: parts, walked: parts };
-  const { ids, many } = await hitsOf(db, lookedUp, COUNTED);
+    : { lookedUp: parts, walked: parts, most: COUNTED };
+  const { ids, many } = await hitsOf(db, lookedUp, most);
   const few = db.selectFrom(sql<{ id: number }>`(select unnest(${`{${ids.join(",")}}`}::bigint[]) as id)`.as("u"));
   if (many.length === 0) return { query, options: { parts: [few], total: ids.length } };
   const common = walked.filter((_, at) => many.includes(at));
@@ -51,7 +54,8 @@ async function searched(
   });
   const { many: common } = await hitsOf(db, newest, NEWEST / 10);
   const rare = people([...conditions, search("by trigrams")]);
-  return { walked, lookedUp: rare.map((part, at) => (common.includes(at) && walked[at]) || part) };
+  const lookedUp = rare.map((part, at) => (common.includes(at) && walked[at]) || part);
+  return { walked, lookedUp, most: common.length > 0 ? MOST_COMMON : COUNTED };
 }
 
 /** Literals, where there are few values: they choose a partial index. */
