@@ -1,5 +1,6 @@
 import type { Config } from "#config.ts";
 import type { Databases } from "#db/database.ts";
+import type { Settings } from "#db/settings.ts";
 import { forbidden, unauthenticated } from "#lib/refusal.ts";
 import type { Actor, CallerRow, FindCaller } from "./actor.ts";
 import type { Scope } from "./scopes.ts";
@@ -7,6 +8,7 @@ import type { Scope } from "./scopes.ts";
 /** What a rule may look at: who asks and from where, the names in the path, and the database. Never query or body. */
 export interface Caller extends Origin {
   readonly config: Config;
+  readonly settings: Settings;
   readonly db: Databases;
   readonly actor: Actor | null;
   /** The row that the token led to; absent where another user acts through sudo. */

@@ -70,6 +70,9 @@ export interface Writes {
   /** Says that it came out otherwise than usual, as 202 does of what a job will finish. */
   setStatus(status: number): void;
 }
+/** What a write hands on to what does it. */
+export type Writing = Pick<Writes, "tx" | "audit"> & Pick<Common, "services">;
+
 interface OwnTransaction {
   readonly databases: Databases;
 }

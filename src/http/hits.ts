@@ -5,6 +5,13 @@ import { type First, type Part, whole } from "./paging.ts";
 /** How far hits that are too many to be named may be paged by number; keyset paging is as fast there as at the start. */
 export const FARTHEST = 5000;
 
+/**
+ * A sample of a table's pages, and how many hits in it stand for so many in all, forty thousand, that even an index takes
+ * long to find them. It is the same sample each time, so that two pages of a list agree.
+ */
+export const SAMPLE = sql.raw("tablesample system (0.25) repeatable (1)");
+export const FREQUENT = 100;
+
 /** What was found of a list that was looked up in parts. */
 export interface Hits {
   /** The hits of all parts that have few. */

@@ -46,7 +46,7 @@ export const pagedOf = (returns: Endpoint["returns"]): PagedMark["paged"] | unde
 /** Makes the function that lives one request of an endpoint from its first byte to its log line. */
 export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   const { services } = kernel;
-  const { config, db, metrics } = services;
+  const { config, db, metrics, settings } = services;
   const names = pathNames(endpoint.path);
   const readParams = compileParams(withinPlan(paramsOf(endpoint), config), names);
   const gate = fieldGate(schemaOf(endpoint.returns), config);
@@ -77,7 +77,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
     const { actor, row } = caller;
     exchange.actor = actor;
     if (!isPaidFor) throw forbidden();
-    const granted = await endpoint.access.check({ config, db, actor, row, path, ...originOf(exchange) });
+    const granted = await endpoint.access.check({ config, settings, db, actor, row, path, ...originOf(exchange) });
     const params = await sent();
     const site = kernel.siteOf(request);
     const context: Record<string, unknown> = {

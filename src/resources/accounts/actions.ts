@@ -1,10 +1,11 @@
 import { type Selectable, sql, type UpdateObject } from "kysely";
 import type { Db, Tx } from "#db/database.ts";
 import type { Database } from "#db/types.ts";
+import type { Jobs } from "#jobs/add.ts";
 import type { Problems } from "#lib/problems.ts";
-import { endLinks, type Link } from "#resources/mails/links.ts";
+import type { Link } from "#resources/mails/links.ts";
 import { isConfirmed, isOpen } from "#resources/mails/recipients.ts";
-import { endSessions } from "#resources/sessions/actions.ts";
+import { endWhatOldOpened } from "#resources/sessions/password.ts";
 import { emailChange, holdAddress } from "#resources/users/emails.ts";
 
 type User = Selectable<Database["users"]>;
@@ -47,7 +48,7 @@ export async function userOfReset(db: Db, { user_id, email }: Link): Promise<Use
 }
 
 /** Sets a password by a link: who holds it reads the mail of that address, and whoever else was signed in is not any more. */
-export async function resetPassword(tx: Tx, link: Link, digest: string): Promise<User | undefined> {
+export async function resetPassword(tx: Tx, jobs: Jobs, link: Link, digest: string): Promise<User | undefined> {
   const user = await lockedUser(tx, link.user_id);
   if (!user || !(await mayReset(tx, user, link.email))) return undefined;
   await change(tx, user.id, {
@@ -57,8 +58,7 @@ export async function resetPassword(tx: Tx, link: Link, digest: string): Promise
     locked_until: null,
     ...(link.email === user.email.toLowerCase() && { confirmed_at: user.confirmed_at ?? now }),
   });
-  await endLinks(tx, link);
-  await endSessions(tx, user.id);
+  await endWhatOldOpened(tx, jobs, user.id);
   return user;
 }
 

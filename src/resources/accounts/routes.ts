@@ -3,7 +3,8 @@ import { type Access, anyone } from "#access/access.ts";
 import { endpoint, plain } from "#http/endpoint.ts";
 import type { Problems } from "#lib/problems.ts";
 import { findLink, type Link, useLink } from "#resources/mails/links.ts";
-import { askForReset, mailTo } from "#resources/mails/send.ts";
+import { askForReset } from "#resources/mails/send.ts";
+import { targetOf } from "#resources/users/named.ts";
 import { checkPassword } from "#resources/users/validate.ts";
 import type { Services } from "#services.ts";
 import { confirmAddress, resetPassword, userOfReset } from "./actions.ts";
@@ -62,8 +63,7 @@ export const accounts = {
       const link = await useLink(tx, "confirm", token);
       const user = link && (await confirmAddress(tx, link));
       if (!user) throw deadLink();
-      const entity = { type: "User", id: user.id } as const;
-      audit({ ...entity, name: user.username, entity });
+      audit(targetOf(user));
       return confirmedPage();
     },
   }),
@@ -99,11 +99,9 @@ export const accounts = {
     },
     async handle({ tx, params: { token = "" }, services, audit, digest }) {
       const link = await useLink(tx, "reset", token);
-      const user = link && (await resetPassword(tx, link, digest));
+      const user = link && (await resetPassword(tx, services.jobs, link, digest));
       if (!user) throw deadLink();
-      await mailTo(services.jobs, tx, { kind: "password_changed", userId: user.id });
-      const entity = { type: "User", id: user.id } as const;
-      audit({ ...entity, name: user.username, entity });
+      audit(targetOf(user));
       return changedPage();
     },
   }),

@@ -1,5 +1,6 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
 import type { Db } from "#db/database.ts";
+import { provenDomainsOf } from "#resources/verified-domains/queries.ts";
 
 export type Condition = RawBuilder<boolean>;
 
@@ -20,15 +21,10 @@ export const answersFor = (groupId: number): Condition => sql`
 
 /** The enterprise users of a group: whom it answers for, but for administrators. */
 export async function enterpriseUsersOf(db: Db, groupId: number): Promise<People> {
-  const verified = await db
-    .selectFrom("verified_domains")
-    .select("domain")
-    .where("group_id", "=", groupId)
-    .where("verified_at", "is not", null)
-    .execute();
+  const domains = await provenDomainsOf(db, groupId).execute();
   // The same in parts that are in order by themselves; what each begins with is what its index says.
   const parts = [
-    ...verified.map(
+    ...domains.map(
       ({ domain }) => sql<boolean>`u.user_type = 'human' and not u.admin and u.confirmed_at is not null
         and u.removal_began_at is null and u.email_domain = ${domain}`,
     ),

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { holding } from "#lib/like.ts";
 import { readSearch } from "#resources/users/search.ts";
 import type { Condition } from "./people.ts";
 
@@ -18,7 +19,7 @@ export function searchFor(asked: string): (way: Way) => Condition {
   }
   return (way) => {
     const contains = (column: string, part: string) => {
-      const pattern = sql`lower(${`%${part.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`})`;
+      const pattern = sql`lower(${holding(part)})`;
       return way === "by trigrams"
         ? sql`${sql.raw(column)} like (select ${pattern})`
         : sql`${sql.raw(column)} || '' like ${pattern}`;

@@ -3,7 +3,7 @@ import { administrator, anyone, signedIn } from "#access/access.ts";
 import type { Actor } from "#access/actor.ts";
 import { CLOSED_STATES } from "#access/user-kinds.ts";
 import type { Databases, Db } from "#db/database.ts";
-import { endpoint, type Writes } from "#http/endpoint.ts";
+import { endpoint, type Writing } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { Id } from "#http/params/vocabulary.ts";
 import { missing } from "#lib/refusal.ts";
@@ -135,7 +135,7 @@ const nameOf = ({ id, title, user_id }: Pick<KeyRow, "id" | "title" | "user_id">
   ({ type: "Key", id, name: title, entity: { type: "User", id: user_id } }) as const;
 
 /** What adding a key hands on to what does it. */
-type Adding = Pick<Writes, "tx" | "audit"> & { readonly services: Services; readonly params: Static<typeof NewKey> };
+type Adding = Writing & { readonly params: Static<typeof NewKey> };
 
 async function added({ tx, params, services, audit }: Adding, userId: number) {
   const { fingerprint, ...key } = await addKey(tx, userId, params, services.config.fips);
@@ -143,7 +143,7 @@ async function added({ tx, params, services, audit }: Adding, userId: number) {
   return presentKey(key);
 }
 
-async function removed({ tx, audit }: Pick<Writes, "tx" | "audit">, userId: number, id: number) {
+async function removed({ tx, audit }: Pick<Writing, "tx" | "audit">, userId: number, id: number) {
   audit(nameOf(await removeKey(tx, userId, id)));
 }
 

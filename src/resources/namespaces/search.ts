@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
+import { asItIs, holding } from "#lib/like.ts";
 
 const MOST_WORDS = 8;
-const plain = (text: string) => text.replaceAll(/[\\%_]/g, String.raw`\$&`);
 
 /**
  * The condition of a search in `search_text`, which has a name, a path and maybe more in lines of their own: every word
@@ -15,11 +15,11 @@ export function matches(asked: string, searchText: RawBuilder<unknown>): RawBuil
     .slice(0, MOST_WORDS);
   const like = (pattern: string) => sql<boolean>`${searchText} like lower(${pattern})`;
   if (words.length === 0) {
-    const whole = plain(text);
+    const whole = asItIs(text);
     return sql<boolean>`(${sql.join([`${whole}\n%`, `%\n${whole}`, `%\n${whole}\n%`].map(like), sql` or `)})`;
   }
   return sql<boolean>`(${sql.join(
-    words.map((word) => like(`%${plain(word)}%`)),
+    words.map((word) => like(holding(word))),
     sql` and `,
   )})`;
 }

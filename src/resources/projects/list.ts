@@ -6,7 +6,7 @@ import { live } from "#access/levels.ts";
 import { LEVELS, VISIBILITIES } from "#access/roles.ts";
 import { belongsTo, foundBy, partsOf, type Piece, visiblePieces, visibleTo } from "#access/visible.ts";
 import type { Db } from "#db/database.ts";
-import { FARTHEST, hitsOf, named } from "#http/hits.ts";
+import { FARTHEST, FREQUENT, hitsOf, named, SAMPLE } from "#http/hits.ts";
 import { COUNTED, type PageOptions, type Part } from "#http/paging.ts";
 import { matches } from "#resources/namespaces/search.ts";
 import type { ProjectFilters } from "./params.ts";
@@ -165,14 +165,11 @@ export async function listProjects(db: Db, among: Among, actor: Actor | null, fi
   };
 }
 
-/**
- * The visibilities where a search has so many hits that even an index takes long to find them: a hundred in one of four
- * hundred pages of the table stand for forty thousand. The same pages each time, so that two pages of a list agree.
- */
+/** The visibilities where a search has so many hits that it is better not looked up. */
 async function frequentIn(db: Db, search: Condition): Promise<ReadonlySet<number>> {
   const { rows } = await sql<{ visibility: number }>`
-    select visibility from projects p tablesample system (0.25) repeatable (1) where ${search}
-    group by visibility having count(*) >= 100`.execute(db);
+    select visibility from projects p ${SAMPLE} where ${search}
+    group by visibility having count(*) >= ${sql.lit(FREQUENT)}`.execute(db);
   return new Set(rows.map(({ visibility }) => visibility));
 }
 

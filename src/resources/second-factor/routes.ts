@@ -7,13 +7,12 @@ import { endSessions } from "#resources/sessions/actions.ts";
 import { Code, CurrentPassword } from "#resources/sessions/params.ts";
 import { proveCode, provePassword } from "#resources/sessions/proof.ts";
 import { renewing, sessionIdOf } from "#resources/sessions/renewal.ts";
+import { targetOf } from "#resources/users/named.ts";
 import { beginSecondFactor, confirmSecondFactor, removeSecondFactor, renewRecoveryCodes } from "./actions.ts";
 import { NewSecondFactor, RecoveryCodes, SecondFactor } from "./entity.ts";
 import { secondFactorOf } from "./queries.ts";
 
 const OwnCode = Type.Object({ code: Code });
-const nameOf = ({ id, username }: { readonly id: number; readonly username: string }) =>
-  ({ type: "User", id, name: username, entity: { type: "User", id } }) as const;
 
 export const secondFactors = {
   get: endpoint({
@@ -41,7 +40,7 @@ export const secondFactors = {
     async handle({ tx, actor, services, site, audit }) {
       const { id, username } = actor.user;
       const secret = await beginSecondFactor(tx, services.sealing, id);
-      audit(nameOf(actor.user));
+      audit(targetOf(actor.user));
       return { secret, uri: totpUri(secret, "Fairlead", `${username}@${new URL(site).host}`) };
     },
   }),
@@ -97,7 +96,7 @@ export const secondFactors = {
       return {};
     },
     async handle({ tx, actor, audit }) {
-      audit(nameOf(actor.user));
+      audit(targetOf(actor.user));
       return { recovery_codes: await renewRecoveryCodes(tx, actor.user.id) };
     },
   }),

@@ -20,13 +20,10 @@ export const managers: typeof owners = {
 };
 
 /** On the hosted offering Owners always may; elsewhere it is a setting, which an offering that was chosen leaves off. */
-async function ownersMay({ config, db }: Caller): Promise<boolean> {
+async function ownersMay({ config, settings }: Caller): Promise<boolean> {
   if (config.offering === "hosted") return true;
-  const [settings] = await db.point.query<{ service_accounts_by_owners: boolean | null }>(
-    "select service_accounts_by_owners from settings",
-    [],
-  );
-  return settings?.service_accounts_by_owners ?? config.offering === "all";
+  const { service_accounts_by_owners: chosen } = await settings.current();
+  return chosen ?? config.offering === "all";
 }
 
 /** The service account of a group that a request names. */

@@ -10,8 +10,9 @@ import { holdPlace, refuseClosed } from "#resources/namespaces/placement.ts";
 import { createUser, refusePendingAddress, updateUser, whatIsTaken } from "#resources/users/actions.ts";
 import { holdAddress } from "#resources/users/emails.ts";
 import { checkEmail } from "#resources/users/validate.ts";
+import { provenDomainsOf } from "#resources/verified-domains/queries.ts";
 import type { Services } from "#services.ts";
-import { accountsOf, hasDomain, type NamedAccount } from "./queries.ts";
+import { accountsOf, type NamedAccount } from "./queries.ts";
 
 interface Asked {
   readonly name?: string | undefined;
@@ -136,5 +137,7 @@ async function checkAddress(tx: Tx, email: string, { config }: Services) {
 async function isTrusted({ tx, services }: Writing, email: string, groupId: number | null): Promise<boolean> {
   const { email_confirmation } = await services.settings.current();
   if (email_confirmation === "off") return true;
-  return groupId !== null && (await hasDomain(tx, groupId, email.slice(email.lastIndexOf("@") + 1)));
+  const domain = email.slice(email.lastIndexOf("@") + 1);
+  if (groupId === null) return false;
+  return (await provenDomainsOf(tx, groupId).where("d.domain", "=", domain).executeTakeFirst()) !== undefined;
 }

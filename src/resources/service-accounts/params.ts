@@ -1,5 +1,6 @@
 import Type from "typebox";
-import { Id, Text } from "#http/params/vocabulary.ts";
+import { Id } from "#http/params/vocabulary.ts";
+import { GroupId } from "#resources/groups/params.ts";
 
 /** What may be chosen of a service account; a blank value is as good as none. */
 export const AccountFields = {
@@ -8,6 +9,5 @@ export const AccountFields = {
   email: Type.Optional(Type.String({ maxLength: 254 })),
 };
 
-export const GroupId = Type.Object({ id: Text() });
 export const AccountId = Type.Object({ ...GroupId.properties, user_id: Id });
 export const AccountTokenId = Type.Object({ ...AccountId.properties, token_id: Id });

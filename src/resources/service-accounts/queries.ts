@@ -23,15 +23,3 @@ export const namedAccount = (db: Db, id: number) =>
     .where("u.removal_began_at", "is", null);
 
 export type NamedAccount = Awaited<ReturnType<ReturnType<typeof namedAccount>["executeTakeFirstOrThrow"]>>;
-
-/** Whether a group has proved that a domain is its own. */
-export async function hasDomain(db: Db, groupId: number, domain: string): Promise<boolean> {
-  const found = await db
-    .selectFrom("verified_domains")
-    .select("id")
-    .where("group_id", "=", groupId)
-    .where("domain", "=", domain)
-    .where("verified_at", "is not", null)
-    .executeTakeFirst();
-  return found !== undefined;
-}

@@ -5,11 +5,13 @@ import { endpoint } from "#http/endpoint.ts";
 import { pageOf, type PagingOptions } from "#http/paging.ts";
 import { Flag, Id } from "#http/params/vocabulary.ts";
 import { Refusal } from "#lib/refusal.ts";
+import { GroupId } from "#resources/groups/params.ts";
+import { targetOf } from "#resources/users/named.ts";
 import { beginRemoval } from "#resources/users/removal.ts";
 import { heldAccount, managers } from "./access.ts";
 import { createAccount, updateAccount } from "./actions.ts";
 import { presentAccount, presentSummary, ServiceAccount, ServiceAccountSummary } from "./entity.ts";
-import { AccountFields, AccountId, GroupId } from "./params.ts";
+import { AccountFields, AccountId } from "./params.ts";
 import { accountsOf, namedAccount } from "./queries.ts";
 
 const paging: PagingOptions = {
@@ -47,7 +49,7 @@ export const serviceAccounts = {
     audit: "service_account_created",
     async handle({ params, audit, ...writing }) {
       const account = await createAccount(writing, params, null);
-      audit({ ...targetOf(account), entity: { type: "User", id: account.id } });
+      audit(targetOf(account));
       return presentAccount(account);
     },
   }),
@@ -63,7 +65,7 @@ export const serviceAccounts = {
     audit: "service_account_updated",
     async handle({ params, audit, ...writing }) {
       const { changed, row } = await updateAccount(writing, await anyAccount(writing.tx, params.id), params);
-      audit({ ...targetOf(row), details: { changed }, entity: { type: "User", id: row.id } });
+      audit({ ...targetOf(row), details: { changed } });
       return presentAccount(row);
     },
   }),
@@ -131,8 +133,6 @@ export const groupServiceAccounts = {
     },
   }),
 };
-
-const targetOf = ({ id, username }: { id: number; username: string }) => ({ type: "User", id, name: username });
 
 async function anyAccount(tx: Tx, id: number) {
   const account = await namedAccount(tx, id).forNoKeyUpdate().executeTakeFirst();

@@ -1,16 +1,17 @@
 import Type, { type Static } from "typebox";
 import type { Actor } from "#access/actor.ts";
 import type { GroupSeen } from "#access/containers.ts";
-import { endpoint } from "#http/endpoint.ts";
+import { endpoint, type Writing } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
-import { revokeOtherTokens } from "#resources/tokens/actions.ts";
+import { GroupId } from "#resources/groups/params.ts";
+import { revokeTokensOf } from "#resources/tokens/actions.ts";
 import { NewToken, presentToken, Token } from "#resources/tokens/entity.ts";
 import { endFamily } from "#resources/tokens/family.ts";
 import { listTokensOf } from "#resources/tokens/list.ts";
 import { NewTokenOfUser, RotateToken, TokenFilters } from "#resources/tokens/params.ts";
-import { created, revoked, rotated, type Writing } from "#resources/tokens/writes.ts";
+import { created, revoked, rotated } from "#resources/tokens/writes.ts";
 import { accountIn, heldAccount, managers, tokenOf } from "./access.ts";
-import { AccountId, AccountTokenId, GroupId } from "./params.ts";
+import { AccountId, AccountTokenId } from "./params.ts";
 
 const NewAccountToken = Type.Object({ ...GroupId.properties, ...NewTokenOfUser.properties });
 
@@ -83,7 +84,7 @@ export const groupServiceAccountTokens = {
       const account = await heldAccount(writing.tx, actor, group, params.user_id);
       const token = await tokenOf(writing.tx, account, params.token_id);
       const successor = await rotated(inLogOf(group, writing), token, params);
-      await revokeOtherTokens(writing.tx, account.id, [token.id, successor.id]);
+      await revokeTokensOf(writing.tx, account.id, { but: [token.id, successor.id] });
       return successor;
     },
   }),

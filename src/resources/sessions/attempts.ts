@@ -3,6 +3,7 @@ import type { Origin } from "#access/access.ts";
 import type { Databases, Tx } from "#db/database.ts";
 import { writeAudit } from "#http/audit.ts";
 import { mailTo } from "#resources/mails/send.ts";
+import { targetOf } from "#resources/users/named.ts";
 import type { Services } from "#services.ts";
 
 const MOST_WRONG = 10;
@@ -101,8 +102,7 @@ export async function uncount(tx: Tx, userId: number) {
 
 /** Writes a wrong try down, of an account that is not there too, and tells its owner when it is locked. */
 async function recordWrong(tx: Tx, { jobs }: Services, origin: Origin, event: string, account: Tried | undefined) {
-  const entity = account && ({ type: "User", id: account.id } as const);
-  const target = account && entity && { ...entity, name: account.username, entity };
+  const target = account && targetOf(account);
   await writeAudit(tx, event, null, origin, target);
   if (!account?.last || !(await isLocked(tx, account.id))) return;
   await writeAudit(tx, "user_locked", null, origin, target);

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Tx } from "#db/database.ts";
+import type { Jobs } from "#jobs/add.ts";
 import { type Problems, throwProblems } from "#lib/problems.ts";
 import { conflict } from "#lib/refusal.ts";
 import { endLinks } from "#resources/mails/links.ts";
@@ -20,7 +21,7 @@ export async function digestOfChosen({ passwords, settings }: Services, account:
 /** Gives a user another password in place of the one they proved to know. */
 export async function changePassword(
   tx: Tx,
-  services: Services,
+  jobs: Jobs,
   { id, password_digest }: Tried,
   newDigest: string,
   session: number | undefined,
@@ -32,11 +33,11 @@ export async function changePassword(
     .where("password_digest", "=", password_digest)
     .executeTakeFirstOrThrow();
   if (numUpdatedRows === 0n) throw conflict("Password was changed by another request");
-  await endWhatOldOpened(tx, services, id, session);
+  await endWhatOldOpened(tx, jobs, id, session);
 }
 
-/** What the old password opened, or could be replaced by, ends with it, but for the session that asks for that. */
-export async function endWhatOldOpened(tx: Tx, { jobs }: Services, userId: number, session?: number) {
+/** What the old password opened, or could be replaced by, ends with it, but for the session that asks for that; told by mail. */
+export async function endWhatOldOpened(tx: Tx, jobs: Jobs, userId: number, session?: number) {
   await endSessions(tx, userId, session);
   await endLinks(tx, { user_id: userId, purpose: "reset" });
   await mailTo(jobs, tx, { kind: "password_changed", userId });

@@ -5,6 +5,7 @@ import type { Databases, Tx } from "#db/database.ts";
 import { writeAudit } from "#http/audit.ts";
 import { sessionCookie } from "#http/cookies.ts";
 import { unauthenticated } from "#lib/refusal.ts";
+import { targetOf } from "#resources/users/named.ts";
 import type { Services } from "#services.ts";
 import { renewSession } from "./actions.ts";
 
@@ -43,8 +44,7 @@ export async function renewing<T>(context: Context, event: string, change: (tx: 
   const { changed, secret } = await databases.transaction(async (tx) => {
     const done = { changed: await change(tx), secret: session && (await renewSession(tx, session)) };
     if (session !== undefined && done.secret === undefined) throw unauthenticated();
-    const entity = { type: "User", id: actor.user.id } as const;
-    await writeAudit(tx, event, actor, origin, { ...entity, name: actor.user.username, entity });
+    await writeAudit(tx, event, actor, origin, targetOf(actor.user));
     return done;
   });
   if (secret) handOver(context, secret);

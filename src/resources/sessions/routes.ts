@@ -4,6 +4,7 @@ import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { Id } from "#http/params/vocabulary.ts";
 import { missing } from "#lib/refusal.ts";
+import { targetOf } from "#resources/users/named.ts";
 import { presentCurrentUser } from "#resources/users/present.ts";
 import { account, identitiesOf } from "#resources/users/queries.ts";
 import { person, signingIn, withSession } from "./access.ts";
@@ -51,8 +52,7 @@ export const sessions = {
     audit: "user_signed_out",
     async handle({ tx, actor, services, site, setHeader, audit }) {
       await leaveSession(tx, actor.session.id);
-      const entity = { type: "User", id: actor.user.id } as const;
-      audit({ ...entity, name: actor.user.username, entity });
+      audit(targetOf(actor.user));
       setHeader("set-cookie", noSessionCookie(services.config, site));
     },
   }),
@@ -77,8 +77,7 @@ export const sessions = {
     async handle({ tx, actor, params, audit }) {
       const ended = await endSession(tx, actor.user.id, params.id);
       if (!ended) throw missing("Session");
-      const entity = { type: "User", id: actor.user.id } as const;
-      audit({ type: "Session", id: params.id, name: ended.ip_address ?? "", entity });
+      audit({ ...targetOf(actor.user), type: "Session", id: params.id, name: ended.ip_address ?? "" });
     },
   }),
 
@@ -91,8 +90,7 @@ export const sessions = {
     audit: "sessions_ended",
     async handle({ tx, actor, audit }) {
       const ended = await endSessions(tx, actor.user.id, sessionIdOf(actor));
-      const entity = { type: "User", id: actor.user.id } as const;
-      audit({ ...entity, name: actor.user.username, details: { ended }, entity });
+      audit({ ...targetOf(actor.user), details: { ended } });
     },
   }),
 
@@ -109,7 +107,7 @@ export const sessions = {
       const known = await provePassword(services, origin, actor.user.id, params.current_password);
       const digest = await digestOfChosen(services, known, params.password);
       await renewing(context, "user_password_changed", (tx) =>
-        changePassword(tx, services, known, digest, sessionIdOf(actor)),
+        changePassword(tx, services.jobs, known, digest, sessionIdOf(actor)),
       );
     },
   }),

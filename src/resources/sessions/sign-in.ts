@@ -8,6 +8,7 @@ import { writeAudit } from "#http/audit.ts";
 import { badFields, forbidden, unauthenticated } from "#lib/refusal.ts";
 import { mailTo } from "#resources/mails/send.ts";
 import { isOwnCode } from "#resources/second-factor/codes.ts";
+import { targetOf } from "#resources/users/named.ts";
 import type { Services } from "#services.ts";
 import { beginSession, isKnownBrowser } from "./actions.ts";
 import { counted, type Tried, WRONG } from "./attempts.ts";
@@ -68,15 +69,14 @@ async function enter(
   if (user.two_factor_enabled && !(await isOwnCode(tx, services.sealing, user.id, otp_attempt ?? ""))) return WRONG;
 
   const isNewBrowser = user.sign_in_count > 0 && !(await isKnownBrowser(tx, user.id, origin));
-  if (user.password_expired) await endWhatOldOpened(tx, services, user.id);
+  if (user.password_expired) await endWhatOldOpened(tx, services.jobs, user.id);
   const { signed_in_at } = await recordSignIn(tx, user.id, origin, newDigest);
   const session = await beginSession(tx, user.id, origin);
   if (isNewBrowser) {
     const [ip, agent] = [origin.address, origin.agent.slice(0, 255)];
     await mailTo(services.jobs, tx, { kind: "new_sign_in", userId: user.id, ip, agent, at: signed_in_at });
   }
-  const entity = { type: "User", id: user.id } as const;
-  await writeAudit(tx, "user_signed_in", { user }, origin, { ...entity, name: user.username, entity });
+  await writeAudit(tx, "user_signed_in", { user }, origin, targetOf(user));
   return { userId: user.id, ...session };
 }
 

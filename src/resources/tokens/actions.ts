@@ -26,7 +26,7 @@ export interface Rotation {
 }
 
 /** Now, as the column keeps it: rounded, it could be a little later, and the token would still work. */
-const atOnce = sql<string>`date_trunc('milliseconds', now())`;
+export const atOnce = sql<string>`date_trunc('milliseconds', now())`;
 
 /** Makes a token; its value is known only to the caller afterwards. */
 export async function createToken(tx: Tx, wanted: Wanted): Promise<{ row: TokenRow; value: string }> {
@@ -91,14 +91,20 @@ export async function revokeToken(tx: Tx, id: number) {
   await tx.deleteFrom("kept_answers").where("caller_digest", "=", ended.token_digest).execute();
 }
 
-/** Ends all tokens of a user, whose row is held, but the named ones; impersonation tokens are not the user's. */
-export async function revokeOtherTokens(tx: Tx, userId: number, kept: readonly number[]) {
+interface Spared {
+  readonly but?: readonly number[];
+  /** Whether those end too that administrators made to act as the user. */
+  readonly impersonation?: boolean;
+}
+
+/** Ends the tokens of a user, whose row is held. */
+export async function revokeTokensOf(tx: Tx, userId: number, { but = [], impersonation = false }: Spared) {
   await tx
     .updateTable("personal_access_tokens")
     .set({ revoked_at: atOnce })
     .where("user_id", "=", userId)
-    .where("impersonation", "=", sql.lit(false))
-    .where(sql<boolean>`id <> all(${kept}::bigint[]) and (revoked_at is null or revoked_at > now())`)
+    .where(impersonation ? sql<boolean>`true` : sql<boolean>`not impersonation`)
+    .where(sql<boolean>`id <> all(${but}::bigint[]) and (revoked_at is null or revoked_at > now())`)
     .execute();
 }
 

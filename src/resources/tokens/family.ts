@@ -3,6 +3,7 @@ import type { Origin } from "#access/access.ts";
 import type { CallerRow } from "#access/actor.ts";
 import type { Databases, Tx } from "#db/database.ts";
 import { writeAudit } from "#http/audit.ts";
+import { atOnce } from "./actions.ts";
 
 /** Seconds in which a token may be shown that was just rotated: others who ask at the same moment are no thieves. */
 const LEEWAY = 10;
@@ -35,7 +36,7 @@ async function revokeSuccessors(tx: Tx, id: number): Promise<number[]> {
       union
       select t.id from personal_access_tokens t join successors s on t.previous_id = s.id
     )
-    update personal_access_tokens set revoked_at = date_trunc('milliseconds', now())
+    update personal_access_tokens set revoked_at = ${atOnce}
     where id in (select id from successors) and (revoked_at is null or revoked_at > now())
     returning id`.execute(tx);
   return rows.map((row) => row.id);

@@ -1,8 +1,9 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
 import type { Static } from "typebox";
 import type { Databases, Db } from "#db/database.ts";
+import { FREQUENT, SAMPLE } from "#http/hits.ts";
 import { COUNTED, type PageOptions } from "#http/paging.ts";
-import { readSearch } from "#resources/users/search.ts";
+import { containsAll, readSearch } from "#resources/users/search.ts";
 import type { TokenFilters } from "./params.ts";
 import { areExpired, areRevoked, inState, lastDay, tokenColumns, type Tokens, tokensOf } from "./queries.ts";
 
@@ -37,7 +38,9 @@ export async function listAllTokens({ read, readAnew }: Databases, filters: Filt
   const total = (await isFrequent(readAnew, filters)) ? Infinity : await countUpTo(readAnew, conditions);
   if (total < Infinity) return { query: gathered(readAnew, conditions), options: { ...options, total } };
   const walks = await isMetSoon(readAnew, filters);
-  const query = walks ? narrowed(tokensOf(readAnew, undefined), conditions) : gathered(readAnew, conditions);
+  const query = walks
+    ? narrowed(tokensOf(readAnew, undefined), conditionsOf(filters, true))
+    : gathered(readAnew, conditions);
   return { query, options: { ...options, total, offsetLimit: FARTHEST } };
 }
 
@@ -51,25 +54,25 @@ async function countUpTo(db: Db, conditions: readonly Condition[]): Promise<numb
   return count > COUNTED ? Infinity : count;
 }
 
-/** Whether even an index takes long to find all hits: a hundred in one of four hundred pages stand for forty thousand. */
+/** Whether a search has so many hits that they are better not counted. */
 async function isFrequent(db: Db, { search }: Filters): Promise<boolean> {
   if (!search?.trim()) return false;
   const { rows } = await sql`
-    select from personal_access_tokens t tablesample system (0.25) where ${named(search)} limit 100`.execute(db);
-  return rows.length === 100;
+    select from personal_access_tokens t ${SAMPLE} where ${named(search)} limit ${sql.lit(FREQUENT)}`.execute(db);
+  return rows.length === FREQUENT;
 }
 
-/**
- * Whether some of the first tokens in order are meant, but for those that the order itself leaves out. For a search more
- * than the index has to be read.
- */
+/** How many of the first tokens in order are looked at; for a search more than the index has to be read. */
+const LOOKED_AT = { search: 20_000, other: 50_000 };
+
+/** Whether some of the first tokens in order are meant, but for those that the order itself leaves out. */
 async function isMetSoon(db: Db, filters: Filters): Promise<boolean> {
   const { sort } = filters;
   const { rows } = await sql`
     select from (
       select * from personal_access_tokens t where ${all([sql`not t.impersonation`, ...boundsOf(filters, sort)])}
-      order by ${sql.raw(sort ? SORTS[sort] : "t.id desc")} limit ${sql.lit(filters.search?.trim() ? 5000 : 50_000)}
-    ) t where ${all(conditionsOf(filters))} limit 10`.execute(db);
+      order by ${sql.raw(sort ? SORTS[sort] : "t.id desc")} limit ${sql.lit(LOOKED_AT[filters.search?.trim() ? "search" : "other"])}
+    ) t where ${all(conditionsOf(filters, true))} limit 10`.execute(db);
   return rows.length === 10;
 }
 
@@ -85,12 +88,12 @@ function gathered(db: Db, conditions: readonly Condition[]): Tokens {
 const narrowed = (query: Tokens, conditions: readonly Condition[]): Tokens =>
   conditions.reduce((narrower, condition) => narrower.where(condition), query);
 
-function conditionsOf(filters: Filters): Condition[] {
+function conditionsOf(filters: Filters, walking = false): Condition[] {
   const conditions: Condition[] = [];
   if (filters.revoked !== undefined) conditions.push(areRevoked(filters.revoked));
   if (filters.state !== undefined) conditions.push(inState(filters.state));
   for (const column of COLUMNS) conditions.push(...rangeOf(filters, column));
-  if (filters.search?.trim()) conditions.push(named(filters.search));
+  if (filters.search?.trim()) conditions.push(named(filters.search, walking));
   return conditions;
 }
 
@@ -119,13 +122,11 @@ function boundsOf(filters: Filters, sort: Filters["sort"]): Condition[] {
 }
 
 /** Words of three letters and more match inside a name; a search without one must be the name. */
-function named(search: string): Condition {
+function named(search: string, walking = false): Condition {
   const { text, words } = readSearch(search, false);
   if (words.length === 0) return sql`lower(t.name) = lower(${text})`;
-  const parts = words.map(
-    (word) => sql`lower(t.name) like lower(${`%${word.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`})`,
-  );
-  return sql`(${sql.join(parts, sql` and `)})`;
+  // As an expression of its own it has no index of trigrams, which leaves the walk.
+  return containsAll(walking ? sql`(lower(t.name) || '')` : sql`lower(t.name)`, words);
 }
 
 /** Each is an index forwards or backwards: a token never used was used before all others. */

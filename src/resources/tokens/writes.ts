@@ -1,11 +1,7 @@
-import type { AuditTarget, Writes } from "#http/endpoint.ts";
-import type { Services } from "#services.ts";
+import type { AuditTarget, Writing } from "#http/endpoint.ts";
 import { createToken, revokeToken, type Rotation, rotateToken } from "./actions.ts";
 import { presentNewToken } from "./entity.ts";
 import type { TokenRow } from "./queries.ts";
-
-/** What a write hands on to what does it. */
-export type Writing = Pick<Writes, "tx" | "audit"> & { readonly services: Services };
 
 const nameOf = ({ id, name, user_id }: TokenRow): AuditTarget => ({
   ...{ type: "PersonalAccessToken", id, name },

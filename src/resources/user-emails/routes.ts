@@ -1,11 +1,10 @@
 import Type from "typebox";
 import { administrator, signedIn } from "#access/access.ts";
-import { endpoint, type Writes } from "#http/endpoint.ts";
+import { endpoint, type Writing } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { Flag, Id, Text } from "#http/params/vocabulary.ts";
 import { lockedUser, namedUser } from "#resources/users/named.ts";
 import { UserId } from "#resources/users/params.ts";
-import type { Services } from "#services.ts";
 import { addEmail, emailOf, emailsOf, removeEmail } from "./actions.ts";
 import { type EmailRow, presentEmail, UserEmail } from "./entity.ts";
 
@@ -107,8 +106,6 @@ export const userEmails = {
     handle: ({ params, ...writing }) => removed(writing, params.id, params.email_id),
   }),
 };
-
-type Writing = Pick<Writes, "tx" | "audit"> & { readonly services: Services };
 
 async function added({ tx, audit, services }: Writing, userId: number, email: string, confirmed: boolean) {
   await lockedUser(tx, userId);

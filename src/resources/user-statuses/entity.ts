@@ -2,6 +2,7 @@ import { type Selectable } from "kysely";
 import Type, { type Static } from "typebox";
 import type { Database } from "#db/types.ts";
 import { Nullable } from "#http/params/vocabulary.ts";
+import { escapeHtml } from "#lib/html.ts";
 
 /** What a user says of themselves just now; all null where they say nothing. */
 export const UserStatus = Type.Object(
@@ -21,17 +22,7 @@ export const presentStatus = (row: StatusRow | undefined): Static<typeof UserSta
   emoji: row?.emoji ?? null,
   message: row?.message ?? null,
   availability: row?.availability ?? null,
-  message_html: row ? escaped(row.message) : null,
+  // The message is plain text, so in HTML it is that text.
+  message_html: row ? escapeHtml(row.message) : null,
   clear_status_at: row?.clear_status_at ?? null,
 });
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-/** The message is plain text, so in HTML it is that text. */
-const escaped = (text: string) => text.replaceAll(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign);

@@ -3,14 +3,13 @@ import { defineJob } from "#jobs/define.ts";
 import { removeSomeProjects } from "#resources/groups/removal.ts";
 import { ghostUser } from "./ghost.ts";
 import {
+  cutSomeTies,
   handOverSome,
   removeRows,
-  removeSomeFollowed,
-  removeSomeFollowers,
   removeSomeMemberships,
   removeSomeSoleGroups,
-  removeSomeStars,
   removeSomeTokens,
+  TIES,
   userLeaving,
 } from "./remains.ts";
 import { userRemoval } from "./removal.ts";
@@ -25,9 +24,7 @@ export const removeUser = defineJob({
     const parts: readonly ((tx: Tx) => Promise<boolean>)[] = [
       async (tx) => hard_delete && removeSomeSoleGroups(tx, services.jobs, id),
       (tx) => removeSomeProjects(tx, user.namespace_id),
-      (tx) => removeSomeStars(tx, id),
-      (tx) => removeSomeFollowers(tx, id),
-      (tx) => removeSomeFollowed(tx, id),
+      ...TIES.map((tie) => (tx: Tx) => cutSomeTies(tx, id, tie)),
       (tx) => removeSomeMemberships(tx, id),
       (tx) => removeSomeTokens(tx, id),
       (tx) => handOverSome(tx, "projects", id, heir),

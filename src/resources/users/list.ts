@@ -1,6 +1,7 @@
 import { type SelectQueryBuilder, sql } from "kysely";
 import type { Static } from "typebox";
 import type { Db } from "#db/database.ts";
+import { hitsOf, named } from "#http/hits.ts";
 import { CLOSED_STATES, NOT_INTERNAL, STATES, USER_TYPES } from "#access/user-kinds.ts";
 import type { UserFilters } from "./params.ts";
 import { summaryColumns } from "./queries.ts";
@@ -25,9 +26,6 @@ function everyoneIn(db: Db): Users {
 
 /** How many hits are named. */
 const MOST_HITS = 20_000;
-
-/** How far hits that are too many to be named may be paged by number; keyset paging is as fast there as at the start. */
-export const FARTHEST = 5000;
 
 /** The users that a caller asked for, in no order yet. */
 export interface Listing {
@@ -56,21 +54,11 @@ export async function listUsers(
     const lookedUp = viewer === "administrator" && filters.without_projects === true;
     return { everyone, query, ...(lookedUp && { total: Infinity }) };
   }
-  const hits = await narrowed(everyone, filters, viewer, search, false)
-    .clearSelect()
-    .select("u.id")
-    .limit(sql.lit(MOST_HITS + 1))
-    .execute();
-  if (hits.length > MOST_HITS)
-    return { everyone, query: narrowed(everyone, filters, viewer, search, true), total: Infinity };
-  return { everyone, query: named(db, hits), total: hits.length };
-}
-
-// The offset is a fence: without it the planner may still walk an order and hold every row of it against the list.
-function named(db: Db, hits: readonly { id: number }[]): Users {
-  const ids = `{${hits.map(({ id }) => id).join(",")}}`;
-  const users = sql`(select * from users where id = any(${ids}::bigint[]) offset 0)`.as("u");
-  return (db.selectFrom(users) as unknown as Users).select(summaryColumns);
+  const rare = narrowed(everyone, filters, viewer, search, false).clearSelect().select("u.id");
+  const { ids, many } = await hitsOf(db, [rare], MOST_HITS);
+  if (many.length > 0) return { everyone, query: narrowed(everyone, filters, viewer, search, true), total: Infinity };
+  const found = db.selectFrom(named("users", ids).as("u")) as unknown as Users;
+  return { everyone, query: found.select(summaryColumns), total: ids.length };
 }
 
 const mayPickFew = (filters: Filters, viewer: Viewer) =>

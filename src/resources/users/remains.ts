@@ -41,36 +41,37 @@ export async function removeSomeSoleGroups(tx: Tx, jobs: Jobs, userId: number): 
   return true;
 }
 
-/** Takes some of a user's stars away from their projects; each of these says whether there may be more. */
-export const removeSomeStars = (tx: Tx, userId: number): Promise<boolean> =>
-  many(
-    tx,
-    sql`with gone as (
-      delete from stars where user_id = ${userId} and project_id = any(array(
-        select project_id from stars where user_id = ${userId} limit ${sql.lit(MOST_AT_ONCE)}))
-      returning project_id)
-    update projects set star_count = star_count - 1 where id in (select project_id from gone)`,
-  );
+/** What ties a user to others, each of whom counts such ties. */
+interface Tie {
+  readonly table: "stars" | "follows";
+  readonly own: string;
+  readonly other: string;
+  readonly others: "projects" | "users";
+  readonly count: string;
+}
 
-export const removeSomeFollowers = (tx: Tx, userId: number): Promise<boolean> =>
-  many(
-    tx,
-    sql`with gone as (
-      delete from follows where followed_id = ${userId} and follower_id = any(array(
-        select follower_id from follows where followed_id = ${userId} limit ${sql.lit(MOST_AT_ONCE)}))
-      returning follower_id)
-    update users set following_count = following_count - 1 where id in (select follower_id from gone)`,
-  );
+/** Stars, those who follow the user, and those whom the user follows. */
+export const TIES: readonly Tie[] = [
+  { table: "stars", own: "user_id", other: "project_id", others: "projects", count: "star_count" },
+  { table: "follows", own: "followed_id", other: "follower_id", others: "users", count: "following_count" },
+  { table: "follows", own: "follower_id", other: "followed_id", others: "users", count: "followers_count" },
+];
 
-export const removeSomeFollowed = (tx: Tx, userId: number): Promise<boolean> =>
-  many(
+/** Cuts some ties of a user, and counts them off; this and what follows says whether there may be more. */
+export const cutSomeTies = (tx: Tx, userId: number, tie: Tie): Promise<boolean> => {
+  const [table, own, other, count] = [
+    sql.table(tie.table),
+    ...[tie.own, tie.other, tie.count].map((it) => sql.ref(it)),
+  ];
+  return many(
     tx,
     sql`with gone as (
-      delete from follows where follower_id = ${userId} and followed_id = any(array(
-        select followed_id from follows where follower_id = ${userId} limit ${sql.lit(MOST_AT_ONCE)}))
-      returning followed_id)
-    update users set followers_count = followers_count - 1 where id in (select followed_id from gone)`,
+      delete from ${table} where ${own} = ${userId} and ${other} = any(array(
+        select ${other} from ${table} where ${own} = ${userId} limit ${sql.lit(MOST_AT_ONCE)}))
+      returning ${other} as id)
+    update ${sql.table(tie.others)} set ${count} = ${count} - 1 where id in (select id from gone)`,
   );
+};
 
 export const removeSomeMemberships = (tx: Tx, userId: number): Promise<boolean> =>
   many(tx, sql`delete from members where id = any(array(${idsIn("members", sql`user_id = ${userId}`)}))`);

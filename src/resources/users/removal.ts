@@ -6,6 +6,7 @@ import type { Jobs } from "#jobs/add.ts";
 import type { JobKind } from "#jobs/define.ts";
 import { forbidden, missing } from "#lib/refusal.ts";
 import { endSessions } from "#resources/sessions/actions.ts";
+import { revokeTokensOf } from "#resources/tokens/actions.ts";
 import { refuseSoleOwner } from "./owned-groups.ts";
 
 const Payload = Type.Object({ id: Type.Integer(), hard_delete: Type.Boolean() }, { additionalProperties: false });
@@ -50,11 +51,6 @@ export async function endAccount(tx: Tx, jobs: Jobs, id: number, hardDelete: boo
     .where("id", "=", id)
     .execute();
   await endSessions(tx, id);
-  await tx
-    .updateTable("personal_access_tokens")
-    .set({ revoked_at: now })
-    .where("user_id", "=", id)
-    .where(sql<boolean>`(revoked_at is null or revoked_at > now())`)
-    .execute();
+  await revokeTokensOf(tx, id, { impersonation: true });
   await jobs.add(tx, userRemoval, { id, hard_delete: hardDelete });
 }

@@ -2,20 +2,21 @@ import Type from "typebox";
 import { administrator, anyone, signedIn } from "#access/access.ts";
 import { type Actor, isAdministrator } from "#access/actor.ts";
 import type { Db } from "#db/database.ts";
-import { endpoint, plain, type Writes } from "#http/endpoint.ts";
+import { endpoint, plain, type Writing } from "#http/endpoint.ts";
+import { FARTHEST } from "#http/hits.ts";
 import { pageOf } from "#http/paging.ts";
 import { forbidden, missing } from "#lib/refusal.ts";
 import { avatarNamed } from "#resources/avatars/images.ts";
 import { isFollowing } from "#resources/follows/queries.ts";
 import { mailTo } from "#resources/mails/send.ts";
-import { endSessions } from "#resources/sessions/actions.ts";
+import { endWhatOldOpened } from "#resources/sessions/password.ts";
 import type { Services } from "#services.ts";
 import { isOpenTo, ownAccount } from "./access.ts";
 import { chosenPassword, createUser, updateUser } from "./actions.ts";
 import { defaultAvatar } from "./avatar.ts";
 import { AdminUser, CurrentUser, UserProfile, UserSummary } from "./entity.ts";
 import { adminViews } from "./full.ts";
-import { bestMatchFirst, byName, FARTHEST, listUsers, type Viewer } from "./list.ts";
+import { bestMatchFirst, byName, listUsers, type Viewer } from "./list.ts";
 import { namedUser, targetOf } from "./named.ts";
 import { ownSettings } from "./own-routes.ts";
 import { userMemberships } from "./membership-routes.ts";
@@ -200,16 +201,14 @@ async function refuseAnonymousListing({ settings }: Services, username: string |
 
 /** A password that somebody else chose ends what was opened with the old one. */
 async function tellOfChanges(
-  { tx, services: { jobs } }: Pick<Writes, "tx"> & { readonly services: Services },
+  { tx, services: { jobs } }: Pick<Writing, "tx" | "services">,
   { id, unconfirmed_email: email }: AdminUser,
   changed: readonly string[],
   newPassword: boolean,
 ) {
   if (email !== undefined && changed.includes("unconfirmed_email"))
     await mailTo(jobs, tx, { kind: "confirm_email", userId: id, email });
-  if (!newPassword) return;
-  await endSessions(tx, id);
-  await mailTo(jobs, tx, { kind: "password_changed", userId: id });
+  if (newPassword) await endWhatOldOpened(tx, jobs, id);
 }
 
 async function adminView(db: Db, id: number, around: Parameters<typeof adminViews>[2]) {

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
+import { holding } from "#lib/like.ts";
 
 /** What was asked for, split into what names are searched for. */
 export interface Search {
@@ -37,9 +38,9 @@ export function matches({ text, words, privateEmails }: Search, walking: boolean
   return sql<boolean>`(${sql.join(conditions, sql` or `)})`;
 }
 
-const containsAll = (searchText: RawBuilder<unknown>, words: readonly string[]): RawBuilder<boolean> =>
+export const containsAll = (searchText: RawBuilder<unknown>, words: readonly string[]): RawBuilder<boolean> =>
   sql`(${sql.join(
-    words.map((word) => sql`${searchText} like lower(${`%${word.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`})`),
+    words.map((word) => sql`${searchText} like lower(${holding(word)})`),
     sql` and `,
   )})`;
 
