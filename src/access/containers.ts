@@ -26,6 +26,10 @@ interface Container {
 export interface ProjectSeen extends Container {
   readonly namespace_id: number;
   readonly namespace_kind: "user" | "group";
+  /** Who its code is for: nobody, its members, or whoever sees it. */
+  readonly code_access: "disabled" | "private" | "enabled";
+  readonly default_branch: string | null;
+  readonly repository_storage: string;
 }
 
 export interface GroupSeen extends Container {
@@ -42,7 +46,9 @@ export const archivedAbove = "exists (select from namespaces a where a.id = any(
 const projectLookup: Lookup<string, ProjectSeen & { key: string }> = {
   text: `
     select asked.key, p.id, p.namespace_id, p.name, p.path, p.visibility, p.marked_for_deletion_at, n.traversal_ids,
-      n.kind as namespace_kind, p.archived or ${archivedAbove} as archived, ${levelInProject("asked.user_id")} as level
+      n.kind as namespace_kind, p.archived or ${archivedAbove} as archived, p.default_branch, p.repository_storage,
+      coalesce(p.preferences->>'repository_access_level', 'enabled') as code_access,
+      ${levelInProject("asked.user_id")} as level
     from ${asked} join projects p on p.id = asked.id join namespaces n on n.id = p.namespace_id`,
   keys: texts,
   key: (row) => row.key,

@@ -12,7 +12,10 @@ interface PartitionedTable {
   readonly least: number;
 }
 
-const TABLES: readonly PartitionedTable[] = [{ table: "audit_events", by: "month", ahead: 3, least: 1 }];
+const TABLES: readonly PartitionedTable[] = [
+  { table: "audit_events", by: "month", ahead: 3, least: 1 },
+  { table: "events", by: "month", ahead: 3, least: 1 },
+];
 
 export interface PartitionsAhead {
   readonly table: string;

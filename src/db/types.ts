@@ -21,12 +21,39 @@ interface AuditEventsTable {
   entity_id: number | null;
 }
 
+interface DeployKeysProjectsTable {
+  id: Generated<number>;
+  project_id: number;
+  key_id: number;
+  can_push: Generated<boolean>;
+  created_at: Generated<string>;
+}
+
 interface EmailsTable {
   id: Generated<number>;
   user_id: number;
   email: string;
   confirmed_at: string | null;
   created_at: Generated<string>;
+}
+
+interface EventsTable {
+  id: Generated<number>;
+  created_at: Generated<string>;
+  project_id: number;
+  author_id: number;
+  action: number;
+  target_type: string | null;
+  target_id: number | null;
+  push_action: "created" | "removed" | "pushed" | null;
+  ref_type: "branch" | "tag" | null;
+  ref: string | null;
+  commit_from: string | null;
+  commit_to: string | null;
+  commit_count: number | null;
+  commit_title: string | null;
+  ref_count: number | null;
+  key_id: number | null;
 }
 
 interface FollowsTable {
@@ -61,7 +88,7 @@ interface KeptAnswersTable {
 
 interface KeysTable {
   id: Generated<number>;
-  kind: Generated<"user">;
+  kind: Generated<"user" | "deploy">;
   user_id: number | null;
   title: string;
   key: string;
@@ -71,6 +98,7 @@ interface KeysTable {
   created_at: Generated<string>;
   expires_at: string | null;
   last_used_at: string | null;
+  public: Generated<boolean>;
 }
 
 interface MailedLinksTable {
@@ -157,6 +185,18 @@ interface ProjectsTable {
   marked_for_deletion_at: string | null;
 }
 
+interface PushesTable {
+  id: Generated<number>;
+  project_id: number;
+  user_id: number | null;
+  key_id: number | null;
+  refs: string[];
+  old_ids: string[];
+  new_ids: string[];
+  created_at: Generated<string>;
+  held_until: Generated<string>;
+}
+
 interface RateCountsTable {
   minute: number;
   key: string;
@@ -168,6 +208,13 @@ interface RecoveryCodesTable {
   user_id: number;
   digest: Buffer;
   used_at: string | null;
+}
+
+interface RepositoriesTable {
+  project_id: number;
+  pushed_at: string | null;
+  read_only_until: string | null;
+  unpacked_pushes: Generated<number>;
 }
 
 interface RoutesTable {
@@ -351,7 +398,9 @@ interface VerifiedDomainsTable {
 
 export interface Database {
   audit_events: AuditEventsTable;
+  deploy_keys_projects: DeployKeysProjectsTable;
   emails: EmailsTable;
+  events: EventsTable;
   follows: FollowsTable;
   identities: IdentitiesTable;
   job_totals: JobTotalsTable;
@@ -362,8 +411,10 @@ export interface Database {
   namespaces: NamespacesTable;
   personal_access_tokens: PersonalAccessTokensTable;
   projects: ProjectsTable;
+  pushes: PushesTable;
   rate_counts: RateCountsTable;
   recovery_codes: RecoveryCodesTable;
+  repositories: RepositoriesTable;
   routes: RoutesTable;
   schema_migrations: SchemaMigrationsTable;
   second_factors: SecondFactorsTable;

@@ -1,0 +1,107 @@
+import { hash } from "node:crypto";
+import type { Readable, Writable } from "node:stream";
+
+/** The name of a repository on its storage, made of a hash: no part of it was chosen by a person. */
+export type RepositoryName = `@hashed/${string}`;
+
+export function projectRepository(projectId: number): RepositoryName {
+  const digest = hash("sha256", String(projectId), "hex");
+  return `@hashed/${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}`;
+}
+
+/** A named place for repositories: a directory of this machine, or one day another process of ours. */
+export interface Storage {
+  readonly name: string;
+  repository(name: RepositoryName): Repository;
+  /** All that it holds, in no order. */
+  repositories(): AsyncIterable<RepositoryName>;
+}
+
+/** One repository where it is kept. Nobody learns where that is. */
+export interface Repository {
+  readonly name: RepositoryName;
+  readonly storage: string;
+  /** Makes it empty if it is not there. Of many who do so at once each finds it made. */
+  create(defaultBranch: string): Promise<void>;
+  exists(): Promise<boolean>;
+  /** Ends it; what is not there is ended already. */
+  remove(): Promise<void>;
+  /** Bytes on disk. */
+  size(): Promise<number>;
+  /** One digest of all refs and where they point: two copies with the same one have the same refs. */
+  refsChecksum(): Promise<string>;
+  uploadPack(call: PackCall): Promise<Running>;
+  receivePack(call: PackCall & { readonly rules?: PushRules }): Promise<Running>;
+  run(call: PlumbingCall): Promise<Running>;
+}
+
+/** How git is asked to serve a fetch or a push. */
+export interface PackCall {
+  /** `advertise` only tells the refs, `stateless` answers one request of HTTP, `session` speaks until its end. */
+  readonly mode: "advertise" | "stateless" | "session";
+  /** What the client said in `Git-Protocol`, checked by `protocolOf`. */
+  readonly protocol?: "version=1" | "version=2";
+  readonly signal?: AbortSignal;
+}
+
+/** What can be decided only when the objects of a push are there, told to the hook that does. */
+export interface PushRules {
+  /** Branches, in full, that may only move forward. */
+  readonly forwardOnly: readonly string[];
+}
+
+/** The plumbing that may be run in a repository; nothing else may. */
+export const PLUMBING = [
+  "archive",
+  "cat-file",
+  "commit-tree",
+  "diff-tree",
+  "fast-import",
+  "for-each-ref",
+  "hash-object",
+  "ls-tree",
+  "merge-base",
+  "merge-tree",
+  "mktree",
+  "rev-list",
+  "symbolic-ref",
+  "update-ref",
+] as const;
+
+export interface PlumbingCall {
+  readonly command: (typeof PLUMBING)[number];
+  /** Options, written by us. */
+  readonly options?: readonly string[];
+  /** Revisions and the like, which may come from a person: they stand behind `--end-of-options`. */
+  readonly values?: readonly string[];
+  /** Paths, which stand behind `--` and are taken as they are, not as patterns. */
+  readonly paths?: readonly string[];
+  /** What it is told; left out, its input is empty. With `open` the caller writes to `input`. */
+  readonly input?: string | Buffer | "open";
+  readonly signal?: AbortSignal;
+  /** Milliseconds, 30 s if left out; `Infinity` for one that is kept. */
+  readonly timeout?: number;
+}
+
+/** A git process that was let on; it is stopped with its children when its time or its caller's is over. */
+export interface Running {
+  readonly input: Writable;
+  readonly output: Readable;
+  /** Settles when it ended: rejected with `GitFailed` unless it ended well. Never unhandled, if nobody looks. */
+  readonly ended: Promise<void>;
+  stop(): void;
+}
+
+/** Git ended otherwise than well. The text is git's own and may name paths: it is for the log. */
+export class GitFailed extends Error {
+  readonly command: string;
+  readonly exitCode: number | null;
+  readonly stderr: string;
+
+  constructor(command: string, exitCode: number | null, stderr: string) {
+    super(`git ${command} ended with ${exitCode ?? "a signal"}: ${stderr.slice(0, 500)}`);
+    this.command = command;
+    this.exitCode = exitCode;
+    this.stderr = stderr;
+  }
+}
