@@ -23,11 +23,12 @@ const mailer = (url: string, env: Record<string, string> = {}, log: { info: (...
   open.push(made);
   return made;
 };
-afterEach(() => {
+const closeAll = () => {
   for (const each of open.splice(0)) each.close();
-});
+};
 
 describe("mail by SMTP", () => {
+  afterEach(closeAll);
   let smtp: SmtpServer;
   before(async () => {
     smtp = await startSmtp({

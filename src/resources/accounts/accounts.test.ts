@@ -258,6 +258,16 @@ describe("accounts", () => {
       assert.equal((await choose(confirming)).status, 404);
     });
 
+    test("does not work once the password was set in another way", async () => {
+      const { app } = post;
+      const admin = await app.makeUser({ admin: true });
+      const user = await app.makeUser();
+      const token = await resetFor(user);
+      const set = await app.put(`/users/${user.id}`, { token: admin.token, payload: { password: GOOD } });
+      assert.equal(set.status, 200);
+      assert.equal((await choose(token, `${GOOD}-again`)).status, 404);
+    });
+
     test("counts by the newest link, also when many are mailed at once", async () => {
       const user = await post.app.makeUser();
       await Promise.all(Array.from({ length: 8 }, () => post.send({ kind: "reset_password", userId: user.id })));
