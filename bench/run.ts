@@ -1,3 +1,4 @@
+import { clone } from "./clone.ts";
 import { getUser } from "./get-user.ts";
 import { jobs } from "./jobs.ts";
 import { keyset } from "./keyset.ts";
@@ -14,13 +15,14 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<Figure[]>>>
   "get-user": getUser,
   "list-users": listUsers,
   "sign-in": signIn,
+  clone,
 };
 
 const { names, options } = readOptions(process.argv.slice(2));
 const [name = "", ...more] = names;
 const bench = BENCHES[name];
 if (!bench || more.length > 0) {
-  console.error("Usage: npm run bench -- NAME [--rounds 5] [--seconds 3] [--users 1m]");
+  console.error("Usage: npm run bench -- NAME [--rounds 5] [--seconds 3] [--users 1m] [--only PART]");
   console.error(`NAME is one of ${Object.keys(BENCHES).join(", ")}`);
   process.exitCode = 2;
 } else {

@@ -7,7 +7,11 @@ create table repositories (
   -- Until then only read: the lease of whatever copies it.
   read_only_until timestamptz(3),
   -- Pushes since its objects were packed.
-  unpacked_pushes integer not null default 0
+  unpacked_pushes integer not null default 0,
+  -- What `git fast-import` is told by whoever makes it; null when it begins empty, and once more was pushed to it.
+  beginning text,
+  -- The file on the default branch that says what this is.
+  readme text
 );
 
 -- What a push is about to change, committed before git is let on: should the process die, what became of it is looked
@@ -24,6 +28,8 @@ create table pushes (
   created_at timestamptz(3) not null default now(),
   -- Whoever works on it moves this on; past it, somebody else settles what it came to.
   held_until timestamptz(3) not null default now() + interval '15 seconds',
+  -- When it was first found left by whoever worked on it.
+  left_at timestamptz(3),
   constraint pushes_refs_are_whole check (cardinality(refs) between 1 and 50000
     and cardinality(old_ids) = cardinality(refs) and cardinality(new_ids) = cardinality(refs))
 );
@@ -69,6 +75,20 @@ create table deploy_keys_projects (
   key_id bigint not null constraint deploy_keys_projects_key_id_fkey references keys on delete cascade,
   can_push boolean not null default false,
   created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
   constraint deploy_keys_projects_once unique (project_id, key_id)
 );
-create index deploy_keys_projects_of_key on deploy_keys_projects (key_id, project_id);
+create index deploy_keys_projects_in_order on deploy_keys_projects (project_id, id);
+create index deploy_keys_projects_of_key on deploy_keys_projects (key_id, can_push, project_id);
+
+-- A private deploy key goes with the last project that it opens, however that comes: nobody could remove it later, and
+-- nobody else could use it again. Its row is held first, so that two last projects, or a new one, are not missed.
+create function drop_unused_deploy_keys() returns trigger language plpgsql as $$
+begin
+  perform from keys where id in (select key_id from gone) and kind = 'deploy' and not public order by id for update;
+  delete from keys k where k.id in (select key_id from gone) and k.kind = 'deploy' and not k.public
+    and not exists (select from deploy_keys_projects d where d.key_id = k.id);
+  return null;
+end $$;
+create trigger deploy_keys_projects_drop_unused after delete on deploy_keys_projects
+  referencing old table as gone for each statement execute function drop_unused_deploy_keys();

@@ -58,6 +58,17 @@ describe("configuration", () => {
     assert.equal(shown?.value, "critical=5,default=10,git=2,bulk=2,ingest=20,mail=5");
   });
 
+  test("storages are names with directories, of which nothing is there twice", () => {
+    assert.equal(readConfig({}).storages, undefined, "one in the data directory");
+    const { storages } = readConfig({ FAIRLEAD_STORAGES: " default = repositories, fast-1=/srv/fast one," });
+    assert.deepEqual(storages, { default: resolve("repositories"), "fast-1": "/srv/fast one" });
+    for (const wrong of [",", "default", "default=", "=x", "a b=x", "a=x,a=y", "../up=x", "a=x,b=./x"]) {
+      assert.match(problemsOf({ FAIRLEAD_STORAGES: wrong }) ?? "", /^Configuration: FAIRLEAD_STORAGES must /, wrong);
+    }
+    const shown = describeSettings(readConfig({ FAIRLEAD_STORAGES: "default=/srv/a,fast=/srv/b" }));
+    assert.equal(shown.find(({ env }) => env === "FAIRLEAD_STORAGES")?.value, "default=/srv/a,fast=/srv/b");
+  });
+
   test("addresses lose their trailing slashes", () => {
     assert.equal(
       readConfig({ FAIRLEAD_EXTERNAL_URL: "https://code.example.com//" }).externalUrl,

@@ -1,109 +1,21 @@
 import { resolve } from "node:path";
+import {
+  address,
+  BadSetting,
+  counts,
+  directories,
+  list,
+  oneOf,
+  onOff,
+  optional,
+  pairs,
+  portOrOff,
+  type Setting,
+  text,
+  whole,
+} from "#lib/setting.ts";
 
-/** A list of settings is the whole configuration: names, defaults, checks and documentation in one place. */
-interface Setting<T> {
-  readonly env: string;
-  readonly about: string;
-  readonly shownDefault: string;
-  readonly secret?: true;
-  read(text: string | undefined): T;
-}
-
-class BadSetting extends Error {}
-
-const text = (env: string, fallback: string, about: string): Setting<string> => ({
-  env,
-  about,
-  shownDefault: fallback,
-  read: (value) => value ?? fallback,
-});
-
-const optional = (env: string, about: string, secret?: true): Setting<string | undefined> => ({
-  env,
-  about,
-  shownDefault: "",
-  ...(secret && { secret }),
-  read: (value) => value,
-});
-
-const oneOf = <const T extends string>(env: string, values: readonly T[], fallback: T, about: string): Setting<T> => ({
-  env,
-  about: `${about} (${values.join(", ")})`,
-  shownDefault: fallback,
-  read(value) {
-    const found = values.find((known) => known === (value ?? fallback));
-    if (found === undefined) throw new BadSetting(`must be one of ${values.join(", ")}`);
-    return found;
-  },
-});
-
-const whole = (env: string, fallback: number, about: string, [least, most] = [0, 2 ** 31 - 1]): Setting<number> => ({
-  env,
-  about,
-  shownDefault: String(fallback),
-  read(value) {
-    const number = value === undefined ? fallback : Number(value);
-    if (!Number.isInteger(number) || number < least || number > most) {
-      throw new BadSetting(`must be a whole number from ${least} to ${most}`);
-    }
-    return number;
-  },
-});
-
-const list = (env: string, fallback: readonly string[], about: string): Setting<readonly string[]> => ({
-  env,
-  about: `${about} (comma-separated)`,
-  shownDefault: fallback.join(","),
-  read: (value) =>
-    value === undefined
-      ? fallback
-      : value
-          .split(",")
-          .map((part) => part.trim())
-          .filter(Boolean),
-});
-
-const onOff = (env: string, fallback: "on" | "off", about: string): Setting<boolean> => {
-  const choice = oneOf(env, ["on", "off", "1", "0", "true", "false"], fallback, about);
-  return { ...choice, about: `${about} (on, off)`, read: (value) => ["on", "1", "true"].includes(choice.read(value)) };
-};
-
-/** A whole number for each of some names; those left out keep their default. */
-const counts = <K extends string>(
-  env: string,
-  fallback: Readonly<Record<K, number>>,
-  about: string,
-): Setting<Readonly<Record<K, number>>> => ({
-  env,
-  about,
-  shownDefault: pairs(fallback),
-  read(value = "") {
-    const given: Record<K, number> = { ...fallback };
-    for (const part of value.split(",").filter((each) => each.trim() !== "")) {
-      const [, name = "", count] = /^\s*(\w+)\s*=\s*(\d{1,3})\s*$/.exec(part) ?? [];
-      if (!Object.hasOwn(fallback, name)) throw new BadSetting(`must be like ${pairs(fallback)}`);
-      given[name as K] = Number(count);
-    }
-    return Object.freeze(given);
-  },
-});
-
-const pairs = (values: Readonly<Record<string, number>>) =>
-  Object.entries(values)
-    .map((pair) => pair.join("="))
-    .join(",");
-
-const address = (env: string, about: string): Setting<string | undefined> => ({
-  env,
-  about,
-  shownDefault: "",
-  read(value) {
-    if (value === undefined) return undefined;
-    if (!/^https?:$/.test(URL.parse(value)?.protocol ?? "")) throw new BadSetting("must be an http or https address");
-    return value.replace(/\/+$/, "");
-  },
-});
-
+/** The whole configuration: names, defaults, checks and documentation in one place. */
 const settings = {
   databaseUrl: optional(
     "FAIRLEAD_DATABASE_URL",
@@ -111,7 +23,11 @@ const settings = {
     true,
   ),
   dataDir: {
-    ...text("FAIRLEAD_DATA_DIR", "data", "Where the sealing key, uploaded files and the trial engine's data live"),
+    ...text(
+      "FAIRLEAD_DATA_DIR",
+      "data",
+      "Where the sealing key, uploaded files, repositories and the trial engine's data live",
+    ),
     read: (value) => resolve(value ?? "data"),
   } satisfies Setting<string>,
   host: text("FAIRLEAD_HOST", "127.0.0.1", "Address to listen on"),
@@ -126,6 +42,28 @@ const settings = {
     "Host names that may stand in links, beside loopback and the external address; * allows any",
   ),
   trustedProxies: list("FAIRLEAD_TRUSTED_PROXIES", [], "Addresses or networks whose X-Forwarded headers are believed"),
+  sshHost: text("FAIRLEAD_SSH_HOST", "127.0.0.1", "Address to listen on for SSH"),
+  sshPort: portOrOff("FAIRLEAD_SSH_PORT", 2222, "Port to listen on for SSH; 0 takes a free one, off serves none"),
+  sshUrl: {
+    ...optional(
+      "FAIRLEAD_SSH_URL",
+      "The address people use for SSH, as ssh://git@host:port; without it git at the host of links, and the port above",
+    ),
+    read(value) {
+      const url = value === undefined ? undefined : URL.parse(value);
+      if (url === undefined) return undefined;
+      if (
+        !url ||
+        url.protocol !== "ssh:" ||
+        url.hostname === "" ||
+        url.username === "" ||
+        !/^\/?$/.test(url.pathname)
+      ) {
+        throw new BadSetting("must be like ssh://git@host:port");
+      }
+      return value;
+    },
+  } satisfies Setting<string | undefined>,
   offering: oneOf(
     "FAIRLEAD_OFFERING",
     ["all", "self-managed", "dedicated", "hosted"],
@@ -178,6 +116,19 @@ const settings = {
     "Milliseconds after which a statement is given up",
     [100, 600_000],
   ),
+  storages: directories(
+    "FAIRLEAD_STORAGES",
+    "default=data/repositories",
+    "Directories that repositories are kept in, each with the name of its storage; without it one in the data directory",
+  ),
+  searchPath: text("PATH", "/usr/local/bin:/usr/bin:/bin", "Where git is looked for"),
+  gitProcesses: whole(
+    "FAIRLEAD_GIT_PROCESSES",
+    32,
+    "Clones and pushes that a process serves at once, and as many short looks into repositories; eight times as many wait",
+    [1, 1000],
+  ),
+  gitMaxPack: whole("FAIRLEAD_GIT_MAX_PACK", 5 * 2 ** 30, "Bytes that one push may send", [2 ** 20, 2 ** 40]),
   jobConcurrency: counts(
     "FAIRLEAD_JOB_CONCURRENCY",
     { critical: 5, default: 10, git: 2, bulk: 2, ingest: 20, mail: 5 },
@@ -217,6 +168,13 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   return Object.freeze(config) as Config;
 }
 
+/** What sshd tells the command that it runs for a key. */
+export const readSshRequest = (env: Record<string, string | undefined> = process.env) => ({
+  command: env["SSH_ORIGINAL_COMMAND"],
+  protocol: env["GIT_PROTOCOL"],
+  address: env["SSH_CONNECTION"]?.split(" ", 1)[0],
+});
+
 /** What `fairlead config` prints and the documentation lists; secrets show only whether they are set. */
 export const describeSettings = (config?: Config) =>
   Object.entries(settings).map(([name, setting]) => {
@@ -224,7 +182,7 @@ export const describeSettings = (config?: Config) =>
     const shown = Array.isArray(value)
       ? value.join(",")
       : typeof value === "object"
-        ? pairs(value as Record<string, number>)
+        ? pairs(value as Record<string, number | string>)
         : String(value ?? "");
     return {
       env: setting.env,

@@ -16,6 +16,18 @@ const commands: Record<string, { about: string; load: () => Promise<Run> }> = {
     about: "worker [--queues critical,default]: start a process that works on jobs beside others",
     load: async () => (await import("./commands/worker.ts")).worker,
   },
+  ssh: {
+    about: "start a process that serves git over SSH beside others",
+    load: async () => (await import("./commands/ssh.ts")).ssh,
+  },
+  "authorized-keys": {
+    about: "authorized-keys [--program PATH] TYPE BASE64: what sshd asks by AuthorizedKeysCommand",
+    load: async () => (await import("./commands/authorized-keys.ts")).authorizedKeys,
+  },
+  "git-session": {
+    about: "git-session --key FINGERPRINT: serve git to a key that sshd has verified",
+    load: async () => (await import("./commands/git-session.ts")).gitSession,
+  },
   jobs: {
     about: "jobs dead | jobs redrive [QUEUE]: list the jobs that died, or let them be tried again",
     load: async () => (await import("./commands/jobs.ts")).jobsCommand,

@@ -5,6 +5,7 @@ import { recordTokenUse, type TokenUse } from "#access/token-use.ts";
 import type { Config } from "#config.ts";
 import { type Databases, openDatabase } from "#db/database.ts";
 import { cachedSettings, type Settings } from "#db/settings.ts";
+import { type Git, openGit } from "#git/storages/open.ts";
 import { type Limiter, makeLimiter } from "#http/limits.ts";
 import { makeMetrics, type Metrics } from "#http/metrics.ts";
 import { type Jobs, openJobs } from "#jobs/add.ts";
@@ -26,6 +27,7 @@ export interface Services {
   readonly mail: Mailer;
   readonly settings: Settings;
   readonly blobs: Blobs;
+  readonly git: Git;
   readonly dns: Dns;
   readonly passwords: Passwords;
   readonly sealing: Sealing;
@@ -34,8 +36,8 @@ export interface Services {
   readonly metrics: Metrics;
   readonly log: Logger;
   readonly now: () => Date;
-  /** Turned on when the process is asked to stop, so that readiness says so. */
-  readonly lifecycle: { stopping: boolean };
+  /** Turned on when the process is asked to stop, so that readiness says so; and what it then waits for longer. */
+  readonly lifecycle: { stopping: boolean; pushes: number };
 }
 
 export function openServices(config: Config, databaseUrl: string, log: Logger): Services & { close(): Promise<void> } {
@@ -47,6 +49,7 @@ export function openServices(config: Config, databaseUrl: string, log: Logger): 
   });
   const tokenUse = recordTokenUse(db, log);
   const mail = openMailer(config, log);
+  const git = openGit(config);
   const metrics = makeMetrics();
   meterJobs(metrics.registry, db);
   return {
@@ -57,6 +60,7 @@ export function openServices(config: Config, databaseUrl: string, log: Logger): 
     mail,
     settings: cachedSettings(db),
     blobs: directoryBlobs(join(config.dataDir, "blobs")),
+    git,
     dns: boundedDns(config.dnsServers),
     passwords: boundedPasswords(Math.max(availableParallelism() - 1, 1)),
     sealing: sealingBy(() => ensureSealingKey(config.dataDir)),
@@ -65,9 +69,10 @@ export function openServices(config: Config, databaseUrl: string, log: Logger): 
     metrics,
     log,
     now: () => new Date(),
-    lifecycle: { stopping: false },
+    lifecycle: { stopping: false, pushes: 0 },
     async close() {
       mail.close();
+      await git.close();
       await tokenUse.stop();
       await db.close();
     },

@@ -118,6 +118,21 @@ describe("every write leaves its event", () => {
     const id = await group(columns);
     return { path: `/groups/${id}${action}`, payload, entity: ["Group", id] };
   };
+  const committing = { branch: "main", commit_message: "Work" };
+  const creating = (file_path: string) => ({ ...committing, actions: [{ action: "create", file_path, content: "" }] });
+  /** A write to the code of a project that has a tag, a branch `main` and one further on. */
+  const inCode = async (path: string, payload: object = {}): Promise<Request> => {
+    const id = await project();
+    const code = `/projects/${id}/repository`;
+    for (const [below, payload] of [
+      ["/commits", creating("held")],
+      ["/commits", { ...creating("more"), branch: "side", start_branch: "main" }],
+      ["/tags", { tag_name: "v1", ref: "main" }],
+    ] as const) {
+      assert.equal((await app.post(code + below, { token: admin.token, payload })).status, 201);
+    }
+    return { path: code + path, payload, entity: ["Project", id] };
+  };
   const inProject = async (action = "", payload: object = {}, columns: object = {}): Promise<Request> => {
     const id = await project(columns);
     return { path: `/projects/${id}${action}`, payload, entity: ["Project", id] };
@@ -163,6 +178,13 @@ describe("every write leaves its event", () => {
     const made = app.services.db.write.insertInto("keys").values(values).returning("id");
     return (await made.executeTakeFirstOrThrow()).id;
   };
+  /** A request about a deploy key, which opens a project. */
+  async function ofDeployKey(action = "", payload: object = {}): Promise<Request> {
+    const id = await project();
+    const made = await app.post(`/projects/${id}/deploy_keys`, { token: admin.token, payload: newDeployKey() });
+    return { path: `/projects/${id}/deploy_keys/${made.body.id}${action}`, payload, entity: ["Project", id] };
+  }
+  const newDeployKey = () => ({ title: "robot", key: newSshKey() });
   /** A request about a domain of a group at the top. */
   async function ofDomain(action = ""): Promise<Request> {
     const id = await group();
@@ -411,6 +433,23 @@ describe("every write leaves its event", () => {
       const id = await project();
       return { path: `/projects/${id}/members/${await member({ project_id: id })}`, entity: ["Project", id] };
     },
+    "POST /deploy_keys": () => ({ path: "/deploy_keys", payload: newDeployKey(), entity: "Instance" }),
+    "POST /projects/:id/deploy_keys": () => inProject("/deploy_keys", newDeployKey()),
+    "PUT /projects/:id/deploy_keys/:key_id": () => ofDeployKey("", { can_push: true }),
+    "POST /projects/:id/deploy_keys/:key_id/enable": () => ofDeployKey("/enable"),
+    "POST /projects/:id/deploy_keys/:key_id/disable": () => ofDeployKey("/disable"),
+    "DELETE /projects/:id/deploy_keys/:key_id": () => ofDeployKey(),
+    "POST /projects/:id/repository/commits": () => inCode("/commits", creating("new")),
+    "POST /projects/:id/repository/commits/:sha/cherry_pick": () => inCode("/commits/side/cherry_pick", committing),
+    "POST /projects/:id/repository/commits/:sha/revert": () => inCode("/commits/main/revert", committing),
+    "POST /projects/:id/repository/files/:file_path": () => inCode("/files/new", { ...committing, content: "" }),
+    "PUT /projects/:id/repository/files/:file_path": () => inCode("/files/held", { ...committing, content: "x" }),
+    "DELETE /projects/:id/repository/files/:file_path": () => inCode("/files/held", committing),
+    "POST /projects/:id/repository/branches": () => inCode("/branches", { branch: "new", ref: "main" }),
+    "DELETE /projects/:id/repository/branches/:branch": () => inCode("/branches/side"),
+    "DELETE /projects/:id/repository/merged_branches": () => inCode("/merged_branches"),
+    "POST /projects/:id/repository/tags": () => inCode("/tags", { tag_name: "v2", ref: "main" }),
+    "DELETE /projects/:id/repository/tags/:tag_name": () => inCode("/tags/v1"),
   };
 
   const eventsIn = async (list: string, requestId: string | undefined): Promise<AuditEvent[]> => {
@@ -451,7 +490,7 @@ describe("every write leaves its event", () => {
 
   for (const operation of operationsOf(resources)) {
     const { audit } = operation.endpoint;
-    if (audit === undefined) continue;
+    if (typeof audit !== "string") continue;
     const key = keyOf(operation);
     test(`${key}, by an administrator`, () => written(key, audit, false));
     test(`${key}, in another's place`, () => written(key, audit, true));

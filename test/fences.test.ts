@@ -74,7 +74,11 @@ const VIOLATIONS: readonly [rule: string, file: string, text: string][] = [
   [IMPORTS, "src/git/child.ts", `import { spawn } from "node:child_process"; export const copy = spawn;`],
   [IMPORTS, "src/http/ssh2.ts", `import { Server } from "ssh2"; export const copy = Server;`],
   [IMPORTS, "src/ssh/child.ts", `import { spawn } from "node:child_process"; export const copy = spawn;`],
-  [IMPORTS, "src/ssh/takes-routes.ts", `import { users } from "#resources/users/routes.ts"; export const copy = users;`],
+  [
+    IMPORTS,
+    "src/ssh/takes-routes.ts",
+    `import { users } from "#resources/users/routes.ts"; export const copy = users;`,
+  ],
   [IMPORTS, "src/db/child.ts", `import { spawn } from "node:child_process"; export const copy = spawn;`],
   ["unicorn(prefer-node-protocol)", "src/http/prefix.ts", `import { join } from "path"; export const copy = join;`],
   [IMPORTS, "src/http/env-import.ts", `import { env } from "node:process"; export const copy = env;`],

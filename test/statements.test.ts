@@ -3,9 +3,12 @@ import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { operationsOf } from "#http/app.ts";
 import { pagedOf } from "#http/serve.ts";
+import { projectRepository } from "#git/storages/storage.ts";
 import { resources } from "#resources/index.ts";
+import { importInto, streamOfCommits } from "#resources/repositories/test-support.ts";
 import { recordStatements } from "#test/plans/record.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
+import { newSshKey } from "#test/support/ssh-keys.ts";
 
 const ROWS = 24;
 /** Token, address, container, page, count, and what more a row shows, each once for all rows. */
@@ -54,8 +57,25 @@ describe("statements of a list", () => {
     for (let row = 0; row < ROWS; row++) {
       await app.makeToken(robot.id);
       await app.makeToken(member.id, { impersonation: true });
+      await made(`/projects/${project}/deploy_keys`, { title: "Robot", key: newSshKey() });
     }
+    await fillRepository(project);
     return { group: String(group), project: String(project), user: String(member.id), robot: String(robot.id) };
+  }
+
+  /** Many commits by many authors; the last has many files, and many branches and tags lead to it. */
+  async function fillRepository(project: number) {
+    const rows = Array.from({ length: ROWS }, (_, row) => row);
+    const commits = rows.map((row) => ({
+      message: "Work",
+      author: `Author ${row} <author-${row}@example.com>`,
+      files: row === ROWS - 1 ? Object.fromEntries(rows.map((file) => [`file-${file}`, "x"])) : { [`at-${row}`]: "x" },
+    }));
+    const repository = app.services.git.storage("default").repository(projectRepository(project));
+    await repository.create("main");
+    await importInto(repository, streamOfCommits(commits));
+    const refs = rows.flatMap((row) => [`refs/heads/branch-${row}`, `refs/tags/tag-${row}`]);
+    await importInto(repository, refs.map((ref) => `reset ${ref}\nfrom refs/heads/main\n\n`).join(""));
   }
 
   async function made(path: string, payload: object, by = administrator): Promise<number> {
@@ -69,6 +89,7 @@ describe("statements of a list", () => {
     return path
       .replace(/\/service_accounts\/:user_id/, `/service_accounts/${ids["robot"]}`)
       .replace(/^\/groups\/:id/, `/groups/${ids["group"]}`)
+      .replace(/\/commits\/:sha/, "/commits/main")
       .replace(/^\/projects\/:id/, `/projects/${ids["project"]}`)
       .replace(/^\/users\/:\w+/, `/users/${ids["user"]}`);
   }

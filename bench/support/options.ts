@@ -5,6 +5,8 @@ export interface Options {
   readonly rounds: number;
   readonly seconds: number;
   readonly users: number;
+  /** A part of a bench, where it has some. */
+  readonly only?: string;
 }
 
 export function readOptions(args: readonly string[]): { names: readonly string[]; options: Options } {
@@ -15,9 +17,15 @@ export function readOptions(args: readonly string[]): { names: readonly string[]
       rounds: { type: "string", default: "5" },
       seconds: { type: "string", default: "3" },
       users: { type: "string", default: "1m" },
+      only: { type: "string" },
     },
   });
-  const options = { rounds: count(values.rounds), seconds: count(values.seconds), users: count(values.users) };
+  const options = {
+    rounds: count(values.rounds),
+    seconds: count(values.seconds),
+    users: count(values.users),
+    ...(values.only !== undefined && { only: values.only }),
+  };
   return { names: positionals, options };
 }
 

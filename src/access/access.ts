@@ -32,6 +32,8 @@ export interface Access<Granted extends object> {
   readonly signedIn: boolean;
   /** Scopes that open the endpoint beside `api` and, for reads, `read_api`. */
   readonly scopes: readonly Scope[];
+  /** Where git asks: a token may come as the password of Basic, and `read_api` opens nothing. */
+  readonly forGit?: true;
   /** A rule that needs more than the usual columns of the caller brings its own statement, so that one read serves both. */
   readonly findCaller?: FindCaller;
   /** Where one signs in or follows a mailed link: a session of before is not looked at, and no other site may ask. */

@@ -49,7 +49,10 @@ export interface UserBySession {
   readonly sudoer?: undefined;
 }
 
-export const isAdministrator = (actor: Actor | null) => actor?.user.admin === true;
+/** Whoever acts, however they proved who they are: all that the rules on levels and visibility look at. */
+export type Somebody = Pick<Actor, "user">;
+
+export const isAdministrator = (actor: Somebody | null) => actor?.user.admin === true;
 
 /** Reads the caller of a token by the digest of it. */
 export type FindCaller<Row extends CallerRow = CallerRow> = (db: Databases, digest: string) => Promise<Row | undefined>;

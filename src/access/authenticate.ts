@@ -108,11 +108,16 @@ function refuseBadState(user: ActingUser) {
   if (problem !== undefined) throw forbidden(problem);
 }
 
-function requireScope(scopes: readonly Scope[], access: Access<object>, reads: boolean) {
+/** Refuses a token whose scopes do not open what the rule is for. */
+export function requireScope(
+  scopes: readonly Scope[],
+  access: Pick<Access<object>, "scopes" | "forGit">,
+  reads: boolean,
+) {
   if (scopes.includes("api")) return;
-  if (reads && scopes.includes("read_api")) return;
+  if (reads && !access.forGit && scopes.includes("read_api")) return;
   if (access.scopes.some((scope) => scopes.includes(scope))) return;
-  throw insufficientScope([...access.scopes, "api", "read_api"]);
+  throw insufficientScope([...access.scopes, "api", ...(access.forGit ? [] : (["read_api"] as const))]);
 }
 
 function insufficientScope(wanted: readonly Scope[]) {

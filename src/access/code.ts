@@ -1,6 +1,6 @@
 import { forbidden } from "#lib/refusal.ts";
 import type { Access } from "./access.ts";
-import type { Actor } from "./actor.ts";
+import type { Actor, Somebody } from "./actor.ts";
 import { hasRole, inProject, openTo, type ProjectSeen } from "./containers.ts";
 import type { Scope } from "./scopes.ts";
 
@@ -8,7 +8,7 @@ import type { Scope } from "./scopes.ts";
 export type CodeNeed = "read" | "push";
 
 /** Why somebody who sees a project may not use its code, or undefined. */
-export function codeProblem(need: CodeNeed, actor: Actor | null, project: ProjectSeen): string | undefined {
+export function codeProblem(need: CodeNeed, actor: Somebody | null, project: ProjectSeen): string | undefined {
   if (project.code_access === "disabled") return "The repository of this project is switched off";
   if (need === "push") {
     if (!hasRole(actor, project, "developer")) return "You are not allowed to push code to this project";

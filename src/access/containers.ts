@@ -3,7 +3,7 @@ import type { Databases } from "#db/database.ts";
 import { type Lookup, texts } from "#db/loader.ts";
 import { badRequest, forbidden, missing, moved } from "#lib/refusal.ts";
 import { type Access, type Caller, requireActor } from "./access.ts";
-import { type Actor, isAdministrator } from "./actor.ts";
+import { type Actor, isAdministrator, type Somebody } from "./actor.ts";
 import { type Address, namespaceAddress, projectAddress } from "./addresses.ts";
 import { levelInGroup, levelInProject, ownMemberships, reachedNamespaces, sharedProjects } from "./levels.ts";
 import { LEVELS, type Role, VISIBILITIES } from "./roles.ts";
@@ -63,19 +63,27 @@ const groupLookup: Lookup<string, GroupSeen & { key: string }> = {
   key: (row) => row.key,
 };
 
-const keyOf = (actor: Actor | null, id: number) => `${actor?.user.id ?? 0}:${id}`;
+const keyOf = (actor: Somebody | null, id: number) => `${actor?.user.id ?? 0}:${id}`;
 
 /** Whether a thing of this visibility is open to someone who is no member. */
-export const openTo = (actor: Actor | null, visibility: number): boolean =>
+export const openTo = (actor: Somebody | null, visibility: number): boolean =>
   visibility === VISIBILITIES.public ||
   (visibility === VISIBILITIES.internal && actor !== null && !actor.user.external);
 
 /** A project by its id, if the caller may see it. */
-export async function visibleProject(db: Databases, actor: Actor | null, id: number): Promise<ProjectSeen | undefined> {
+export async function visibleProject(
+  db: Databases,
+  actor: Somebody | null,
+  id: number,
+): Promise<ProjectSeen | undefined> {
   const project = await db.point.load(projectLookup, keyOf(actor, id));
   if (!project) return undefined;
   return isAdministrator(actor) || project.level > 0 || openTo(actor, project.visibility) ? project : undefined;
 }
+
+/** A project by its id, for a key that opens it whatever its visibility. */
+export const projectOfKey = (db: Databases, id: number): Promise<ProjectSeen | undefined> =>
+  db.point.load(projectLookup, keyOf(null, id));
 
 /** A group by its id, if the caller may see it. Whoever belongs to something in a group sees the group as well. */
 export async function visibleGroup(db: Databases, actor: Actor | null, id: number): Promise<GroupSeen | undefined> {
@@ -102,7 +110,7 @@ async function hasSomethingIn(db: Databases, userId: number, groupId: number): P
 }
 
 /** Whether the caller has a role by membership; administrators have every role. */
-export const hasRole = (actor: Actor | null, { level }: { readonly level: number }, role: Role): boolean =>
+export const hasRole = (actor: Somebody | null, { level }: { readonly level: number }, role: Role): boolean =>
   isAdministrator(actor) || level >= LEVELS[role];
 
 /** `viewer` is anyone who may see it; the others are roles. */

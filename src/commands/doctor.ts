@@ -1,20 +1,16 @@
 import { access, constants, stat } from "node:fs/promises";
 import { type Config, readConfig } from "#config.ts";
 import { inspectDatabase } from "#db/inspect.ts";
+import { openGit } from "#git/storages/open.ts";
 import { DEAD } from "#jobs/queues.ts";
 import { readQueues } from "#jobs/state.ts";
 import { sealingKeyFile } from "#lib/sealing-key.ts";
-import { openLog, openServices } from "#services.ts";
+import { openLog, openServices, type Services } from "#services.ts";
+import { hostKeyFiles } from "#ssh/host-keys.ts";
 import { reachDatabase } from "./database.ts";
+import { checkGit, checkRepositories } from "./doctor-repositories.ts";
+import { bad, type Finding, good, problemOf } from "./findings.ts";
 import { print } from "./output.ts";
-
-interface Finding {
-  readonly good: boolean;
-  readonly text: string;
-}
-
-const good = (text: string): Finding => ({ good: true, text });
-const bad = (text: string): Finding => ({ good: false, text });
 
 /** Looks at everything that an installation needs and says what to do about what it lacks. */
 export async function doctor() {
@@ -23,6 +19,8 @@ export async function doctor() {
     good(`Node.js ${process.versions.node}`),
     await dataDirectory(config),
     await sealingKey(config),
+    ...(await hostKeys(config)),
+    ...(await repositories(config)),
     ...(await database(config)),
   ];
   for (const { good: fine, text } of findings) print(`${fine ? "ok  " : "BAD "} ${text}`);
@@ -51,6 +49,19 @@ async function sealingKey({ dataDir }: Config): Promise<Finding> {
   }
 }
 
+/** Those that are not there yet are made when SSH is first served. */
+async function hostKeys({ dataDir }: Config): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const file of hostKeyFiles(dataDir)) {
+    const { mode } = (await stat(file).catch(() => undefined)) ?? { mode: 0 };
+    if ((mode & 0o077) !== 0)
+      findings.push(bad(`The SSH host key ${file} can be read by others; run: chmod 600 ${file}`));
+    else if (mode !== 0)
+      findings.push(good(`SSH host key ${file}; keep a copy with your backups, clients remember it`));
+  }
+  return findings;
+}
+
 async function database(config: Config): Promise<Finding[]> {
   let running;
   try {
@@ -70,28 +81,38 @@ async function database(config: Config): Promise<Finding[]> {
       found.administrators > 0
         ? good("There is an administrator")
         : bad("There is no administrator; run: fairlead setup"),
-      ...(found.pending.length === 0 ? [await deadJobs(config, running.url)] : []),
+      ...(found.pending.length === 0 ? await inside(config, running.url) : []),
     ];
   } catch (error) {
-    return [
-      bad(
-        `The database cannot be reached (${error instanceof Error ? error.message : String(error)}); check FAIRLEAD_DATABASE_URL`,
-      ),
-    ];
+    return [bad(`The database cannot be reached (${problemOf(error)}); check FAIRLEAD_DATABASE_URL`)];
   } finally {
     await running?.stop();
   }
 }
 
-async function deadJobs(config: Config, url: string): Promise<Finding> {
+/** What can be told only by looking into the database. */
+async function inside(config: Config, url: string): Promise<Finding[]> {
   const services = openServices(config, url, openLog(config));
   try {
-    const { backlog } = (await readQueues(services.db.read))[DEAD];
-    if (backlog === 0) return good("No job is dead");
-    return bad(
-      `Jobs that failed for good: ${backlog}; 'fairlead jobs dead' lists them, 'fairlead jobs redrive' tries again`,
-    );
+    return [await deadJobs(services), ...(await checkRepositories(services))];
   } finally {
     await services.close();
+  }
+}
+
+async function deadJobs({ db }: Services): Promise<Finding> {
+  const { backlog } = (await readQueues(db.read))[DEAD];
+  if (backlog === 0) return good("No job is dead");
+  return bad(
+    `Jobs that failed for good: ${backlog}; 'fairlead jobs dead' lists them, 'fairlead jobs redrive' tries again`,
+  );
+}
+
+async function repositories(config: Config): Promise<Finding[]> {
+  const git = openGit(config);
+  try {
+    return await checkGit({ git });
+  } finally {
+    await git.close();
   }
 }

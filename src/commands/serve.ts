@@ -9,13 +9,16 @@ import type { Worker } from "#jobs/worker.ts";
 import { ensureSealingKey } from "#lib/sealing-key.ts";
 import { resources } from "#resources/index.ts";
 import { jobs } from "#resources/jobs.ts";
+import { watchPushes } from "#resources/repositories/settling.ts";
 import { openLog, openServices, type Services } from "#services.ts";
 import { type RunningDatabase, reachDatabase } from "./database.ts";
 import { print, withProgress } from "./output.ts";
 import { announce, makeFirstAdministrator } from "./setup.ts";
+import { beginSsh } from "./ssh-start.ts";
 import { soon, stopOnSignal } from "./stopping.ts";
 
 const GRACE = 10_000;
+const GRACE_OF_PUSHES = 60_000;
 const HEAD_START = 500;
 
 /** Everything in one process: what `npm start` runs. */
@@ -57,16 +60,27 @@ async function listen(config: Config, database: RunningDatabase, log: Logger, fi
     throw error;
   }
   const sharing = config.rateLimits ? shareLimits(services.db, services.limiter, log) : undefined;
+  const pushes = watchPushes(services);
   const { port } = app.server.address() as AddressInfo;
   const address = config.externalUrl ?? `http://${config.host}:${port}`;
 
   const working = first ? startWorker(services) : undefined;
+  const ssh = first ? startSsh(services) : undefined;
   const stop = stopOnSignal(log, async () => {
     services.lifecycle.stopping = true;
     sharing?.stop();
-    const deadline = setTimeout(() => app.server.closeAllConnections(), GRACE).unref();
-    await Promise.all([app.close(), working?.then((worker) => worker.stop()).catch(() => {})]);
-    clearTimeout(deadline);
+    pushes.stop();
+    const began = Date.now();
+    const deadline = setInterval(() => {
+      const grace = services.lifecycle.pushes > 0 ? GRACE_OF_PUSHES : GRACE;
+      if (Date.now() - began > grace) app.server.closeAllConnections();
+    }, 250).unref();
+    await Promise.all([
+      app.close(),
+      working?.then((worker) => worker.stop()).catch(() => {}),
+      ssh?.then((running) => running?.stop()),
+    ]);
+    clearInterval(deadline);
     await soon(services.close());
     await database.stop();
   });
@@ -86,4 +100,17 @@ async function startWorker(services: Services): Promise<Worker> {
   await sleep(HEAD_START);
   const { runWorker } = await import("#jobs/worker.ts");
   return runWorker(services, jobs);
+}
+
+/** Who has only HTTP is better off than who has neither, so that a port which is taken ends nothing. */
+async function startSsh(services: Services) {
+  await sleep(HEAD_START);
+  if (services.lifecycle.stopping) return undefined;
+  try {
+    return await beginSsh(services);
+  } catch (error) {
+    services.log.error({ err: error }, "SSH did not start");
+    process.stderr.write(`SSH is not served: ${String(error)}; FAIRLEAD_SSH_PORT chooses another port, or off\n`);
+    return undefined;
+  }
 }

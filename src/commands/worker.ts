@@ -3,6 +3,7 @@ import { readConfig } from "#config.ts";
 import { type Queue, QUEUES } from "#jobs/queues.ts";
 import { runWorker } from "#jobs/worker.ts";
 import { jobs } from "#resources/jobs.ts";
+import { watchPushes } from "#resources/repositories/settling.ts";
 import { openLog, openServices } from "#services.ts";
 import { print } from "./output.ts";
 import { soon, stopOnSignal } from "./stopping.ts";
@@ -19,7 +20,9 @@ export async function worker(args: string[]) {
   const services = openServices(config, config.databaseUrl, log);
   try {
     const running = await runWorker(services, jobs, { queues });
+    const pushes = watchPushes(services);
     stopOnSignal(log, async () => {
+      pushes.stop();
       await running.stop();
       await soon(services.close());
     });

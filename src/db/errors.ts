@@ -17,6 +17,9 @@ const byConstraint: Readonly<Record<string, () => Refusal>> = {
   identities_extern_uid_taken: () => badFields({ "identities.extern_uid": ["has already been taken"] }),
   identities_one_a_provider: () => badFields({ "identities.provider": ["has already been taken"] }),
   keys_fingerprint_taken: () => badFields({ fingerprint_sha256: ["has already been taken"] }),
+  keys_user_id_fkey: () => missing("User"),
+  deploy_keys_projects_project_id_fkey: () => missing("Project"),
+  deploy_keys_projects_key_id_fkey: () => missing("Deploy key"),
   verified_domains_once_a_group: () => badFields({ domain: ["has already been taken"] }),
   verified_domains_taken: () => badFields({ domain: ["has already been taken"] }),
   // The user was there a moment ago and was deleted by someone else.

@@ -32,7 +32,10 @@ describe("partitions", () => {
   it("are there for this month and the three after it once a database is migrated", async () => {
     assert.deepEqual(await partitions("audit_events"), monthsFrom(0, 4));
     assert.deepEqual(await db.keepPartitions(), []);
-    assert.deepEqual(await db.partitionsAhead(), [{ table: "audit_events", by: "month", ahead: 3, enough: true }]);
+    assert.deepEqual(await db.partitionsAhead(), [
+      { table: "audit_events", by: "month", ahead: 3, enough: true },
+      { table: "events", by: "month", ahead: 3, enough: true },
+    ]);
   });
 
   it("take rows, with the ids, indexes and rules of their table", async () => {
@@ -54,7 +57,8 @@ describe("partitions", () => {
   it("that are missing are seen, and made once by many at once", async () => {
     const [next = "", ...later] = monthsFrom(1, 3);
     await sql.raw(`drop table ${[next, ...later].join()}`).execute(db.write);
-    assert.deepEqual(await db.partitionsAhead(), [{ table: "audit_events", by: "month", ahead: 0, enough: false }]);
+    const [short] = await db.partitionsAhead();
+    assert.deepEqual(short, { table: "audit_events", by: "month", ahead: 0, enough: false });
     const made = await Promise.all([1, 2, 3, 4].map(() => db.keepPartitions()));
     assert.deepEqual(made.flat(), [next, ...later]);
     assert.deepEqual(await partitions("audit_events"), monthsFrom(0, 4));

@@ -1,4 +1,5 @@
 import { Client } from "pg";
+import { DEPLOY_KEYS } from "./seed-keys.ts";
 import { connectionConfig } from "./sessions.ts";
 
 /** How large a tree is, told by its projects. */
@@ -21,12 +22,12 @@ export const LARGEST_GROUP = "harbour-works";
 const DEPTHS = [20, 40, 25, 10, 5];
 const CHUNK = 100_000;
 
-const TABLES = ["namespaces", "projects", "routes", "members", "shares", "stars"];
+const TABLES = ["namespaces", "projects", "routes", "members", "shares", "stars", "keys", "deploy_keys_projects"];
 
 /**
  * Adds groups, projects and memberships to a database that has users: one group in a hundred and one project in twenty
  * belong to the largest group; the first user is a member of one project in four hundred, the second of the largest
- * group alone, and all others of whatever chance gives them.
+ * group alone, and all others of whatever chance gives them. There is a deploy key for every tenth project.
  */
 export async function seedTree(url: string, size: TreeSize, tell: (state: string) => void) {
   const client = new Client(connectionConfig({ url, statementTimeout: 0, lockTimeout: 10_000 }));
@@ -53,6 +54,7 @@ export async function seedTree(url: string, size: TreeSize, tell: (state: string
     }
     await run("shares", SHARES, [Math.floor(size.groups / 10)]);
     await run("stars", STARS, [Math.floor(size.projects / 4)]);
+    await run("deploy keys", DEPLOY_KEYS, [Math.floor(size.projects / 10)]);
     await run("routes", ROUTES);
     await run("domains", DOMAIN);
     for (const [at, definition] of indexes.entries()) await run(`index ${at + 1} of ${indexes.length}`, definition);

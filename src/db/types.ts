@@ -27,6 +27,7 @@ interface DeployKeysProjectsTable {
   key_id: number;
   can_push: Generated<boolean>;
   created_at: Generated<string>;
+  updated_at: Generated<string>;
 }
 
 interface EmailsTable {
@@ -195,6 +196,7 @@ interface PushesTable {
   new_ids: string[];
   created_at: Generated<string>;
   held_until: Generated<string>;
+  left_at: string | null;
 }
 
 interface RateCountsTable {
@@ -215,6 +217,8 @@ interface RepositoriesTable {
   pushed_at: string | null;
   read_only_until: string | null;
   unpacked_pushes: Generated<number>;
+  beginning: string | null;
+  readme: string | null;
 }
 
 interface RoutesTable {

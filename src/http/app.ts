@@ -1,8 +1,7 @@
-import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
-import Fastify, { type ConnectionError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { badParameter, Refusal } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
+import { refuseBrokenRequest, refuseByHand } from "./by-hand.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { noSuchRoute, wrongMethod } from "./errors.ts";
 import { type Exchange, sendError, sendNothing } from "./exchange.ts";
@@ -13,7 +12,6 @@ import { countRefused, serve } from "./serve.ts";
 export const API = "/api/v4";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 const MOST_HEADER_BYTES = 64 * 1024;
-const LINGER = 1000;
 
 export type Resources = Readonly<Record<string, Readonly<Record<string, Endpoint>>>>;
 
@@ -40,7 +38,8 @@ export function buildApp(services: Services, resources: Resources): FastifyInsta
     trustProxy: services.config.trustedProxies.length > 0 ? [...services.config.trustedProxies] : false,
     bodyLimit: Number.MAX_SAFE_INTEGER,
     connectionTimeout: 0,
-    requestTimeout: 30_000,
+    // The kernel limits bodies by their kind: a push may take long.
+    requestTimeout: 0,
     keepAliveTimeout: 72_000,
     maxRequestsPerSocket: 0,
     forceCloseConnections: "idle",
@@ -117,8 +116,13 @@ function answerOtherMethods(app: FastifyInstance, kernel: Kernel, url: string, s
   });
 }
 
+/** Where only git asks, in vain, as for files of its older protocol; it shows people nothing but plain text. */
+const OF_GIT = /^\/(?!api\/)[^?]*\.git\//;
+
 const openUnknown = (kernel: Kernel, request: FastifyRequest, reply: FastifyReply): Exchange =>
-  open(kernel, request, reply, "none", kernel.services.metrics.meterOf("none"));
+  open(kernel, request, reply, "none", kernel.services.metrics.meterOf("none"), {
+    plainErrors: OF_GIT.test(request.originalUrl),
+  });
 
 function refuse(
   kernel: Kernel,
@@ -147,32 +151,4 @@ function frameworkRefusal(error: unknown): unknown {
   if (statusCode === 415)
     return new Refusal("unsupported", message, { error: "The provided content-type is not supported." });
   return statusCode < 500 ? badParameter("The request cannot be read") : error;
-}
-
-/** Answers what is not even a request; there is no exchange for it, so it is written by hand. */
-function refuseBrokenRequest(error: ConnectionError, socket: Socket) {
-  // What a refused caller goes on to send is no request either.
-  if (socket.writableEnded) return;
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  refuseByHand(socket, ...brokenStatus(error));
-}
-
-function refuseByHand(socket: Duplex, status: number, text: string) {
-  const body = JSON.stringify({ error: text });
-  const head = `HTTP/1.1 ${status} ${text}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}`;
-  socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`);
-  // Closed at once, with something still unread, the system would take the answer back; kept, it would cost a descriptor.
-  socket.resume();
-  setTimeout(() => socket.destroy(), LINGER).unref();
-}
-
-function brokenStatus({ code, rawPacket }: ConnectionError): [number, string] {
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return [408, "Request Timeout"];
-  if (code !== "HPE_HEADER_OVERFLOW") return [400, "Bad Request"];
-  // The first line of a request that long has not ended within the packet.
-  const firstLine = (rawPacket as unknown as Buffer | undefined)?.toString("latin1").split("\r\n", 1)[0] ?? "";
-  return firstLine.length > 8192 ? [414, "Request-URI Too Large"] : [431, "Request Header Fields Too Large"];
 }

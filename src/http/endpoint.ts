@@ -56,7 +56,11 @@ interface Common {
   /** The instance's own address as this caller sees it, for links. */
   readonly site: string;
   readonly requestId: string;
+  /** What the request says in a header, named in lower case. */
+  header(name: string): string | undefined;
   setHeader(name: string, value: string): void;
+  /** Aborted when the caller leaves before the answer is whole. */
+  gone(): AbortSignal;
 }
 
 interface Reads {
@@ -73,7 +77,8 @@ export interface Writes {
 /** What a write hands on to what does it. */
 export type Writing = Pick<Writes, "tx" | "audit"> & Pick<Common, "services">;
 
-interface OwnTransaction {
+/** As in a write, but the audit row is written once it is done, and only if it says what it was done to. */
+interface OwnTransaction extends Pick<Writes, "audit" | "setStatus"> {
   readonly databases: Databases;
 }
 
@@ -105,9 +110,11 @@ export interface Endpoint {
   readonly params: TObject;
   readonly returns?: TSchema | Plain;
   readonly status?: number;
-  readonly audit?: string;
+  readonly audit?: string | null;
   readonly mount?: "api" | "root";
   readonly body?: BodyKind;
+  /** Bytes of parameters, where they may be more than usual. */
+  readonly mostBody?: number;
   readonly transaction?: "own";
   readonly limit?: LimitClass;
   readonly errors?: "api" | "git";
@@ -147,6 +154,8 @@ export function endpoint<
     readonly status?: number;
     readonly mount?: "api" | "root";
     readonly body?: B;
+    /** Beyond what is usual, they are read only once it is certain that the caller may ask at all. */
+    readonly mostBody?: number;
     readonly transaction?: Own;
     readonly limit?: LimitClass;
     readonly errors?: "api" | "git";
@@ -165,7 +174,8 @@ export function endpoint<
         Paging<Returns> &
         Prepared & { readonly params: Static<Params> },
     ): Promise<Answer<Returns>> | Answer<Returns>;
-  } & (M extends "GET" ? object : { readonly audit: string }),
+    // Null where nothing is changed, or what is changed is told as an event instead.
+  } & (M extends "GET" ? object : { readonly audit: string | null }),
 ) {
   return spec;
 }

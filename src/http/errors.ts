@@ -28,6 +28,31 @@ export interface ErrorAnswer {
   readonly bug: boolean;
 }
 
+/** What everybody is told who has to show who they are before git does anything for them, whatever there is to see. */
+const HOW_TO_SIGN_IN = "Sign in with any user name and a token as the password.";
+
+/** The same in the way that git shows to people: it reads the body of an error only when that is plain text. */
+export function gitErrorAnswer(thrown: unknown): ErrorAnswer {
+  const answer = errorAnswer(thrown);
+  const refusal = thrown instanceof Refusal ? thrown : refusalOf(thrown);
+  const headers = answer.headers.filter(([name]) => name !== "www-authenticate");
+  if (answer.status === 401) headers.push(["www-authenticate", 'Basic realm="Fairlead"']);
+  return {
+    ...answer,
+    contentType: "text/plain",
+    body: refusal ? textOf(refusal) : "500 Internal Server Error",
+    headers,
+  };
+}
+
+function textOf({ kind, message, details: { fields, error, token } }: Refusal): string {
+  if (kind === "unauthenticated") return token ? `${token.description} ${HOW_TO_SIGN_IN}` : HOW_TO_SIGN_IN;
+  if (!fields) return token?.description ?? error ?? message;
+  return Object.entries(fields)
+    .map(([field, texts]) => `${field} ${texts.join(", ")}`)
+    .join(", ");
+}
+
 /** Makes the wire form of anything thrown; what is no refusal tells the caller nothing of itself. */
 export function errorAnswer(thrown: unknown): ErrorAnswer {
   const refusal = thrown instanceof Refusal ? thrown : refusalOf(thrown);

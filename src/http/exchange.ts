@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Actor } from "#access/actor.ts";
 import type { Logger } from "pino";
 import { TOKEN_PREFIX } from "#lib/secrets.ts";
-import { errorAnswer } from "./errors.ts";
+import { errorAnswer, gitErrorAnswer } from "./errors.ts";
 import type { Budget } from "./limits.ts";
 import type { Meter } from "./metrics.ts";
 
@@ -36,6 +36,8 @@ export interface Exchange {
   readonly meter: Meter;
   readonly log: Logger;
   readonly plainErrors: boolean;
+  /** Whether its body is a stream, which may be long. */
+  readonly streamed: boolean;
   readonly lifecycle: { readonly stopping: boolean };
   actor: Actor | null;
   budget: Budget | undefined;
@@ -88,10 +90,18 @@ export async function sendStream(exchange: Exchange, status: number, contentType
       raw.end();
     } else await pipeline(body, raw);
   } catch (error) {
-    exchange.log.warn({ request_id: exchange.id, err: error }, "streamed answer broke off");
+    body.destroy();
+    const level = isLeft(error) ? "info" : "warn";
+    exchange.log[level]({ request_id: exchange.id, err: error }, "streamed answer broke off");
   }
   record(exchange, status);
 }
+
+/** Whether it was the caller who left, in the middle or before it began. */
+const isLeft = (error: unknown) =>
+  error instanceof Error &&
+  "code" in error &&
+  (error.code === "ERR_STREAM_PREMATURE_CLOSE" || error.code === "ERR_STREAM_UNABLE_TO_PIPE");
 
 /** Leads to what is found elsewhere now; only 308 makes every client repeat a write as it was. */
 export function sendMoved(exchange: Exchange, location: string) {
@@ -103,7 +113,7 @@ export function sendMoved(exchange: Exchange, location: string) {
 
 export function sendError(exchange: Exchange, thrown: unknown) {
   const { reply, log, id } = exchange;
-  const { status, contentType, body, headers, bug } = errorAnswer(thrown);
+  const { status, contentType, body, headers, bug } = (exchange.plainErrors ? gitErrorAnswer : errorAnswer)(thrown);
   if (bug) log.error({ request_id: id, operation: exchange.operation, err: withoutRow(thrown) }, "unexpected failure");
   if (reply.raw.headersSent) {
     reply.raw.destroy();
@@ -111,9 +121,7 @@ export function sendError(exchange: Exchange, thrown: unknown) {
   }
   exchange.headers.push("cache-control", "no-cache", ...headers.flat());
   if (status === 304) return sendNothing(exchange, status);
-  // A refused upload is not read to its end just to keep the connection.
-  if (status === 413) exchange.headers.push("connection", "close");
-  if (exchange.plainErrors) return finish(exchange, status, "text/plain", `${textOf(body)}\n`);
+  if (leavesBody(exchange, status)) exchange.headers.push("connection", "close");
   finish(exchange, status, contentType, body);
 }
 
@@ -121,19 +129,6 @@ export function sendError(exchange: Exchange, thrown: unknown) {
 function withoutRow(thrown: unknown): unknown {
   if (thrown instanceof Error && "detail" in thrown) thrown.detail = undefined;
   return thrown;
-}
-
-// git shows the body of an error only when it is plain text.
-function textOf(body: string): string {
-  const { message, error, error_description } = JSON.parse(body) as {
-    message?: string | Record<string, string[]>;
-    error?: string;
-    error_description?: string;
-  };
-  if (typeof message !== "object") return message ?? error_description ?? error ?? "";
-  return Object.entries(message)
-    .map(([field, texts]) => `${field} ${texts.join(", ")}`)
-    .join(", ");
 }
 
 function writeHead(exchange: Exchange, status: number, contentType: string | undefined) {
@@ -166,11 +161,15 @@ function finish(
   const size = body === undefined ? 0 : Buffer.byteLength(body);
   if (body !== undefined) exchange.headers.push("content-length", String(size));
   writeHead(exchange, status, contentType);
-  if (status === 413 && !raw.req.complete) endLater(raw, body ?? "");
+  if (leavesBody(exchange, status) && !raw.req.complete) endLater(raw, body ?? "");
   // Plain ASCII is the same in both encodings, and Node writes it faster as Latin-1.
   else raw.end(body, size === body?.length ? "latin1" : "utf8");
   record(exchange, status);
 }
+
+/** A refused upload is not read to its end just to keep the connection. */
+const leavesBody = ({ reply, streamed }: Exchange, status: number) =>
+  status === 413 || (streamed && status >= 400 && !reply.raw.req.complete);
 
 /** Closed while the upload still comes in, the system would take the answer back; so it is read on, but not for long. */
 function endLater(raw: ServerResponse, body: string | Buffer) {

@@ -2,8 +2,10 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { badParameter, Refusal } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
+import { hasBody } from "./body.ts";
 import { targetTooLong } from "./errors.ts";
 import type { Exchange } from "./exchange.ts";
+import { hurryBody, watchStream } from "./patience.ts";
 import { MOST_TARGET, requestIds, siteNamer } from "./request.ts";
 
 /** What all endpoints of one application share. */
@@ -21,16 +23,25 @@ export const makeKernel = (services: Services): Kernel => ({
 
 const MOST_HEADERS = 100;
 
-/** Opens an exchange and refuses what is too large to be looked at. */
+interface Kind {
+  /** Whether what goes wrong is told as git shows it. */
+  readonly plainErrors?: boolean;
+  /** Whether the body is a stream, which may take long as long as it comes. */
+  readonly streamed?: boolean;
+}
+
+/** Opens an exchange and sets the time that its body has. */
 export function open(
   { newId, services }: Kernel,
   request: FastifyRequest,
   reply: FastifyReply,
   operation: string,
   meter: Exchange["meter"],
-  plainErrors = false,
+  { plainErrors = false, streamed = false }: Kind = {},
 ): Exchange {
   reply.hijack();
+  if (streamed) watchStream(request.raw, reply.raw);
+  else if (hasBody(request.raw)) hurryBody(request.raw, reply.raw);
   // A caller who is gone already has no address any more, whatever the type says.
   const { ip }: { ip: string | undefined } = request;
   return {
@@ -44,6 +55,7 @@ export function open(
     meter,
     log: services.log,
     plainErrors,
+    streamed,
     lifecycle: services.lifecycle,
     actor: null,
     budget: undefined,

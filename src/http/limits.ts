@@ -3,7 +3,7 @@ import type { Config } from "#config.ts";
 import { Refusal, unavailable } from "#lib/refusal.ts";
 
 /** Which budget an endpoint draws on; a sender that takes 429 as final is told 503 instead. */
-export type LimitClass = "api" | "ingestion" | "sign-in" | "none";
+export type LimitClass = "api" | "git" | "ingestion" | "sign-in" | "none";
 
 /** Tries a minute from one address: enough for people, too few to try many names. */
 const SIGN_INS = 20;
@@ -84,6 +84,7 @@ const shared = (caller: Caller) => (typeof caller === "number" ? `u${caller}` : 
 const SIGN_IN = "throttle_sign_in";
 const NAMES = {
   api: { user: "throttle_authenticated_api", address: "throttle_unauthenticated_api" },
+  git: { user: "throttle_authenticated_git", address: "throttle_unauthenticated_git" },
   ingestion: { user: "throttle_authenticated_ingestion", address: "throttle_unauthenticated_ingestion" },
 };
 
@@ -102,7 +103,7 @@ export function takeBudget(
 }
 
 /** Whoever has an address of IPv6 has all that begin with the same 64 bits. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   if (!isIPv6(address) || address.includes(".")) return address;
   const [head = "", tail] = address.split("::");
   const before = head === "" ? [] : head.split(":");

@@ -107,6 +107,7 @@ export const sharedComponents = (schemas: Json): Json => ({
     "404": refusal("There is no such thing, or the caller may not know of it", { message: "404 Not Found" }),
     "429": refusal("Too many requests in this minute", { message: "429 Too Many Requests" }, WAITING_HEADERS),
     "503": refusal("Not now; try again later", { message: "503 Service Unavailable" }, ["Retry-After"]),
+    git: { description: "Refused; git shows the text to people", content: { "text/plain": { schema: text } } },
     default: refusal("Refused for another reason, which the status tells", { message: "409 Conflict" }),
   },
   securitySchemes: {
@@ -117,6 +118,7 @@ export const sharedComponents = (schemas: Json): Json => ({
       description: "A token in a header of its own",
     },
     bearer: { type: "http", scheme: "bearer", description: "A token as `Authorization: Bearer`" },
+    basic: { type: "http", scheme: "basic", description: "For git: any user name, and a token as the password" },
     privateTokenParameter: {
       type: "apiKey",
       in: "query",
@@ -127,3 +129,4 @@ export const sharedComponents = (schemas: Json): Json => ({
 });
 
 export const TOKEN: readonly Json[] = [{ privateToken: [] }, { bearer: [] }, { privateTokenParameter: [] }];
+export const BASIC: Json = { basic: [] };

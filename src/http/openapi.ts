@@ -15,7 +15,7 @@ import {
   schemaWriter,
   spelling,
 } from "./openapi-schema.ts";
-import { ABOUT, headerRefs, PAGING_HEADERS, sharedComponents, TOKEN } from "./openapi-shared.ts";
+import { ABOUT, BASIC, headerRefs, PAGING_HEADERS, sharedComponents, TOKEN } from "./openapi-shared.ts";
 import { pagedOf, paramsOf } from "./serve.ts";
 
 export interface OpenApi {
@@ -49,7 +49,7 @@ export const publicPath = ({ mount, path }: Endpoint): string => (mount === "roo
 
 /** The scopes of which a token needs one. */
 const acceptedScopes = ({ access, method }: Endpoint): readonly string[] => {
-  const usual = method === "GET" ? (["api", "read_api"] as const) : (["api"] as const);
+  const usual = method === "GET" && !access.forGit ? (["api", "read_api"] as const) : (["api"] as const);
   return [...new Set([...usual, ...access.scopes])];
 };
 
@@ -71,7 +71,7 @@ function describeOperation(operation: Operation, schemas: SchemaWriter): Json {
     description: inWords(endpoint, params).join("\n\n"),
     tags: [tagOf(operation)],
     ...(deprecated && { deprecated }),
-    security: access.signedIn ? TOKEN : [{}, ...TOKEN],
+    security: [...(access.signedIn ? [] : [{}]), ...TOKEN, ...(access.forGit ? [BASIC] : [])],
     ...inputOf(operation, params, schemas),
     responses: { [successOf(endpoint)]: successAnswer(endpoint, schemas), ...refusals(endpoint) },
     "x-access": access.rule,
@@ -179,8 +179,9 @@ function successAnswer(endpoint: Endpoint, { write }: SchemaWriter): Json {
   };
 }
 
-function refusals({ limit = "api" }: Endpoint): Json {
-  const tooMany = { api: ["429"], "sign-in": ["429"], ingestion: ["503"], none: [] }[limit];
+function refusals({ limit = "api", errors = "api" }: Endpoint): Json {
+  if (errors === "git") return { default: { $ref: "#/components/responses/git" } };
+  const tooMany = { api: ["429"], git: ["429"], "sign-in": ["429"], ingestion: ["503"], none: [] }[limit];
   const statuses = ["400", "401", "403", "404", ...tooMany, "default"];
   return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }]));
 }

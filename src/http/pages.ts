@@ -3,6 +3,7 @@ import type { Databases, Db } from "#db/database.ts";
 import { type Cursor, encodeCursor } from "./cursor.ts";
 import {
   COUNTED,
+  type Found,
   MOST_PER_PAGE,
   type Page,
   type PageOptions,
@@ -10,6 +11,7 @@ import {
   type PagingOptions,
   type Part,
   refuseTooFar,
+  type Wanted,
   whole,
 } from "./paging.ts";
 
@@ -53,7 +55,9 @@ export function pager(options: PagingOptions) {
     };
     const page = async (query: AnyQuery<any>, present: (row: any) => any, given?: PageOptions) =>
       (await rows(query, given)).map(present);
-    return Object.assign(page, { rows }) as Page<R>;
+    const found = <O>(read: (wanted: Wanted) => Promise<Found<O>>, tokenOf?: (row: O) => string) =>
+      foundRows(read, tokenOf, paging, places);
+    return Object.assign(page, { rows, found }) as Page<R>;
   };
 
   /** A page of the whole list by position is as short as a point read, so it goes the same way. */
@@ -180,6 +184,23 @@ async function offsetRows<O>(
   return rows;
 }
 
+async function foundRows<O>(
+  read: (wanted: Wanted) => Promise<Found<O>>,
+  tokenOf: ((row: O) => string) | undefined,
+  { page, perPage, after }: Paging,
+  places: Places,
+): Promise<readonly O[]> {
+  if (after === null || !tokenOf) {
+    const { rows, more, total } = await read({ skip: (page - 1) * perPage, limit: perPage, after: null });
+    tellPlace(places, { page, perPage, more, total });
+    return rows;
+  }
+  const { rows, more } = await read({ skip: 0, limit: perPage, after });
+  const last = rows.at(-1);
+  if (more && last !== undefined) setLinks(places, [["next", { per_page: perPage, page_token: tokenOf(last) }]]);
+  return rows;
+}
+
 async function countUpTo(parts: readonly Part[], db: Db): Promise<number> {
   const limit = sql.lit(COUNTED + 1);
   const first: Order = (rows) => rows.limit(limit);
@@ -203,11 +224,11 @@ function setLinks(places: Places, relations: readonly Relation[]) {
 
 function tellPlace(
   places: Places,
-  { page, perPage, more, total }: { page: number; perPage: number; more: boolean; total: number },
+  { page, perPage, more, total }: { page: number; perPage: number; more: boolean; total: number | undefined },
 ) {
-  const counted = total <= COUNTED;
-  const pages = Math.max(Math.ceil(total / perPage), 1);
-  const previous = page > 1 && (!counted || page <= pages + 1) ? page - 1 : undefined;
+  const counted = total !== undefined && total <= COUNTED;
+  const pages = counted ? Math.max(Math.ceil(total / perPage), 1) : Infinity;
+  const previous = page > 1 && page <= pages + 1 ? page - 1 : undefined;
   const next = more ? page + 1 : undefined;
   const to = (rel: string, number: number): Relation => [rel, { page: number, per_page: perPage }];
   places.setHeader("x-per-page", String(perPage));

@@ -17,6 +17,8 @@ export interface PagingOptions {
   readonly id: string;
   /** Where offset paging ends and keyset must take over. */
   readonly offsetLimit?: { readonly rows: number; readonly type: string };
+  /** Whether `page_token` names a position, as in lists that are read from elsewhere than the database. */
+  readonly pageToken?: true;
 }
 
 export interface PagedMark {
@@ -58,6 +60,22 @@ export interface PageOptions {
   readonly offsetLimit?: number;
 }
 
+/** The part that is wanted of a list from elsewhere: so many after so many, or after what `after` names. */
+export interface Wanted {
+  readonly skip: number;
+  readonly limit: number;
+  /** Undefined on the first page; null where pages have numbers. */
+  readonly after: string | null | undefined;
+}
+
+export interface Found<O> {
+  readonly rows: readonly O[];
+  /** Whether others follow. */
+  readonly more: boolean;
+  /** Left out where counting would cost too much. */
+  readonly total?: number;
+}
+
 export interface Page<R> {
   <O>(
     query: AnyQuery<O>,
@@ -66,10 +84,12 @@ export interface Page<R> {
   ): Promise<(R extends Paged<infer Item> ? Static<Item> : never)[]>;
   /** The rows of the page, for lists that look up more before they present. */
   rows<O>(query: AnyQuery<O>, options?: PageOptions): Promise<O[]>;
+  /** The rows of the page of a list from elsewhere; `tokenOf` names the position behind a row. */
+  found<O>(read: (wanted: Wanted) => Promise<Found<O>>, tokenOf?: (row: O) => string): Promise<readonly O[]>;
 }
 
 /** The parameters that a paged list accepts beside its own. */
-export function pagingParams({ orders, keyset, sort = "asc" }: PagingOptions) {
+export function pagingParams({ orders, keyset, sort = "asc", pageToken }: PagingOptions) {
   return {
     page: Type.Optional(Type.Integer({ description: "Page to show, from 1" })),
     per_page: Type.Optional(Type.Integer({ description: `Items a page, at most ${MOST_PER_PAGE}` })),
@@ -81,6 +101,10 @@ export function pagingParams({ orders, keyset, sort = "asc" }: PagingOptions) {
       pagination: Type.Optional(Type.String({ description: "`keyset` pages by position instead of number" })),
       cursor: Type.Optional(Type.String({ description: "Position to go on from, as the next link gives it" })),
     }),
+    ...(pageToken && {
+      pagination: Type.Optional(Type.String({ description: "`keyset` pages by position instead of number" })),
+      page_token: Type.Optional(Type.String({ description: "Position to go on from, as the next link gives it" })),
+    }),
   };
 }
 
@@ -91,6 +115,7 @@ export interface PagingInput {
   readonly sort?: "asc" | "desc";
   readonly pagination?: string;
   readonly cursor?: string;
+  readonly page_token?: string;
 }
 
 /** Checks what the caller asked for, before the handler runs. */
@@ -106,10 +131,12 @@ export function readPaging(options: PagingOptions, input: PagingInput) {
   if (keyset && !options.keyset?.includes(orderBy)) {
     throw notAllowed("Keyset pagination is not yet available for this type of request");
   }
-  if (!keyset && options.offsetLimit) refuseTooFar(page * perPage, options.offsetLimit.rows, options.offsetLimit.type);
+  const after = options.pageToken && input.pagination === "keyset" ? input.page_token : null;
+  if (!keyset && after === null && options.offsetLimit)
+    refuseTooFar(page * perPage, options.offsetLimit.rows, options.offsetLimit.type);
   const column = options.orders?.[orderBy] ?? options.id;
   const cursor = keyset && input.cursor !== undefined ? decodeCursor(input.cursor, orderBy, sort, column) : undefined;
-  return { perPage, page, keyset, orderBy, sort, cursor, asked: order_by !== undefined || asked !== undefined };
+  return { perPage, page, keyset, orderBy, sort, cursor, after, asked: order_by !== undefined || asked !== undefined };
 }
 
 export type Paging = ReturnType<typeof readPaging>;

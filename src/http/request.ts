@@ -41,20 +41,22 @@ function timePart(now: number): string {
 
 /**
  * Every token that the request shows, or its session, and whom it wants to act for; nothing of it is believed yet. The
- * name of the cookie is asked for only where there are cookies.
+ * name of the cookie is asked for only where there are cookies, and Basic counts only where git asks.
  */
 export function credentialsOf(
   request: FastifyRequest,
   params: RawSet,
   origin: Origin,
   cookieName: () => string,
+  forGit = false,
 ): Credentials {
   const { headers } = request;
   const tokens: string[] = [];
   const header = headers["private-token"];
   if (header) tokens.push(String(header));
-  const bearer = headers.authorization;
-  if (bearer && /^bearer /i.test(bearer)) tokens.push(bearer.slice(7).trim());
+  const { authorization } = headers;
+  if (authorization && /^bearer /i.test(authorization)) tokens.push(authorization.slice(7).trim());
+  if (forGit && authorization && /^basic /i.test(authorization)) tokens.push(passwordOf(authorization.slice(6)));
   const parameter = params["private_token"];
   if (typeof parameter === "object" && parameter !== null) throw badParameter("private_token is invalid");
   if (parameter !== undefined && parameter !== "" && parameter !== null) tokens.push(String(parameter));
@@ -69,6 +71,13 @@ export function credentialsOf(
     sudo: params["sudo"] ?? headers["sudo"],
     origin,
   };
+}
+
+/** What stands behind the first colon; the user name may be any. */
+function passwordOf(basic: string): string {
+  const pair = Buffer.from(basic, "base64").toString();
+  const colon = pair.indexOf(":");
+  return colon === -1 ? "" : pair.slice(colon + 1);
 }
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;

@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { TObject } from "typebox";
@@ -6,7 +7,7 @@ import { authenticate } from "#access/authenticate.ts";
 import { forbidden, Refusal } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 import { writeAudit } from "./audit.ts";
-import { type Encoding, encodingOf, readBody, readSmallBody } from "./body.ts";
+import { type Encoding, encodingOf, mayBeLarge, readBody, readBodyParams, streamBody } from "./body.ts";
 import { cookieNameFor } from "./cookies.ts";
 import { type AuditTarget, type Endpoint, pathNames, plainOf, schemaOf, successOf } from "./endpoint.ts";
 import { noSuchRoute } from "./errors.ts";
@@ -30,6 +31,7 @@ import { parseQuery } from "./params/brackets.ts";
 import { parseJson } from "./params/json.ts";
 import { readMultipart } from "./params/multipart.ts";
 import { emptySet, merge, type RawSet, snakeCase } from "./params/raw.ts";
+import { watchStream } from "./patience.ts";
 import { credentialsOf, linkTo } from "./request.ts";
 
 /** The parameters of an endpoint with those of its paging. */
@@ -56,6 +58,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   const success = successOf(endpoint);
   const contentType = plainOf(endpoint.returns)?.contentType;
   const body = endpoint.body ?? "params";
+  const kind = { plainErrors: endpoint.errors === "git", streamed: body === "stream" };
   const limit = endpoint.limit ?? "api";
   const reads = endpoint.method === "GET";
   const isOffered = offered(endpoint, config);
@@ -71,7 +74,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
     if (!isOffered) throw noSuchRoute();
     const path = request.params as Record<string, string>;
     const { encoding, raw } = await readRaw(request, path);
-    const sent = async () => readParams(encoding === "multipart" ? await withMultipart(request, raw) : raw);
+    const sent = async () => readParams(await withRest(request, raw, encoding));
     const caller = endpoint.keepsAnswer ? await identifyOrRepeat(exchange, raw, sent) : await identify(exchange, raw);
     if ("repeated" in caller) return gate(caller.repeated);
     const { actor, row } = caller;
@@ -84,7 +87,9 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
       services,
       site,
       requestId: exchange.id,
+      header: (name: string) => request.headers[name]?.toString(),
       setHeader: (name: string, value: string) => exchange.headers.push(name, value),
+      gone: () => goneSignal(exchange.reply.raw),
       ...granted,
       params,
       ...data,
@@ -95,7 +100,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
         setHeader: (name, value) => exchange.headers.push(name, value),
       });
     }
-    if (body === "stream") context["body"] = request.raw;
+    if (body === "stream") context["body"] = streamBody(request.raw, exchange.reply.raw);
     else if (body !== "params") {
       const bytes = await readBody(request.raw, body.bytes);
       context["body"] = bytes;
@@ -107,7 +112,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   }
 
   async function run(context: Record<string, unknown>, exchange: Exchange, keyed: Keyed | undefined): Promise<unknown> {
-    if (data) return handle(context);
+    if (data) return reads ? handle(context) : runOutside(context, exchange);
     const { kept, answer } = await db.transaction(async (tx) => {
       const kept = keyed && (await takePlace(tx, services.sealing, keyed));
       if (kept) return { kept };
@@ -123,6 +128,25 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
       return { answer };
     });
     return kept ? told(exchange, kept) : answer;
+  }
+
+  /** A write that has its own transactions: what it says it was done to is written down behind them. */
+  async function runOutside(context: Record<string, unknown>, exchange: Exchange): Promise<unknown> {
+    let target: AuditTarget | undefined;
+    try {
+      return await handle({
+        ...context,
+        audit: (named: AuditTarget) => (target = named),
+        setStatus: (status: number) => (exchange.status = status),
+      });
+    } finally {
+      // Once it was said, it was done, whatever went wrong with the answer.
+      if (target) {
+        await db.transaction((tx) =>
+          writeAudit(tx, endpoint.audit ?? operation, exchange.actor, originOf(exchange), target),
+        );
+      }
+    }
   }
 
   /** A rotation ends the token that asks for it, which must not keep its caller from asking again. */
@@ -152,19 +176,30 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
     return told(exchange, await repeated.answer(requestDigest(operation, actor, await sent())));
   }
 
-  // Tokens may stand in a small body, so that is read first; files, raw bodies and streams wait until the caller is known.
+  // Tokens may stand in a small body, so that is read first; all others wait until the caller is known.
   async function readRaw(request: FastifyRequest, path: Record<string, string>) {
     const mark = request.raw.url?.indexOf("?") ?? -1;
     const query = mark === -1 ? emptySet() : parseQuery(request.raw.url?.slice(mark + 1) ?? "");
     if (body !== "params") return { encoding: "none" as Encoding, raw: merge(path, query, emptySet()) };
     const encoding = encodingOf(request.raw);
-    return { encoding, raw: merge(path, query, await readSmallBody(request.raw, encoding)) };
+    const small = isLate(request) ? emptySet() : await readBodyParams(request.raw, encoding);
+    return { encoding, raw: merge(path, query, small) };
+  }
+
+  const isLate = ({ raw }: FastifyRequest) => endpoint.mostBody !== undefined && mayBeLarge(raw);
+
+  /** With what waited until the caller was known. */
+  async function withRest(request: FastifyRequest, raw: RawSet, encoding: Encoding): Promise<RawSet> {
+    if (encoding === "multipart") return withMultipart(request, raw);
+    if (!isLate(request)) return raw;
+    const rest = await readBodyParams(request.raw, encoding, endpoint.mostBody);
+    return merge(request.params as Record<string, string>, raw, rest);
   }
 
   async function identify(exchange: Exchange, raw: RawSet) {
     const { request } = exchange;
     const cookieName = () => cookieNameFor(config, kernel.siteOf(request));
-    const credentials = credentialsOf(request, raw, originOf(exchange), cookieName);
+    const credentials = credentialsOf(request, raw, originOf(exchange), cookieName, endpoint.access.forGit);
     const caller = await authenticate(db, credentials, endpoint.access, reads);
     if (endpoint.access.signedIn) requireActor(caller.actor);
     if (caller.used) services.tokenUse.note(caller.used);
@@ -190,13 +225,15 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   }
 
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const exchange = open(kernel, request, reply, operation, meter, endpoint.errors === "git");
+    const exchange = open(kernel, request, reply, operation, meter, kind);
     try {
       const answer = await live(exchange);
       if (answer === undefined) sendNothing(exchange, success);
       else if (contentType === undefined) sendJson(exchange, exchange.status ?? success, answer);
-      else if (answer instanceof Readable) await sendStream(exchange, success, contentType, answer);
-      else sendPlain(exchange, success, contentType, answer as string | Buffer);
+      else if (answer instanceof Readable) {
+        if (!kind.streamed) watchStream(request.raw, reply.raw);
+        await sendStream(exchange, success, contentType, answer);
+      } else sendPlain(exchange, success, contentType, answer as string | Buffer);
     } catch (error) {
       if (error instanceof Refusal && error.details.moved)
         sendMoved(exchange, locationOf(exchange, error.details.moved));
@@ -233,6 +270,12 @@ export function countRefused({ services }: Kernel, exchange: Exchange, limit: Li
   } catch (overBudget) {
     return overBudget;
   }
+}
+
+function goneSignal(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.once("close", () => response.writableFinished || gone.abort());
+  return gone.signal;
 }
 
 const pathOf = (request: FastifyRequest) => request.originalUrl.split("?", 1)[0] ?? "";

@@ -47,6 +47,8 @@ export class Refusal extends Error {
 const because = (text: string, reason?: string) => (reason ? `${text} - ${reason}` : text);
 
 export const badRequest = (reason?: string) => new Refusal("invalid", because("400 Bad request", reason));
+/** Refused in just these words. */
+export const invalid = (message: string) => new Refusal("invalid", message);
 export const badParameter = (error: string) => new Refusal("invalid", error, { error });
 export const badFields = (fields: Record<string, readonly string[]>) =>
   new Refusal("invalid", "400 Bad request", { fields });

@@ -1,6 +1,7 @@
-import { randomBytes, randomUUID } from "node:crypto";
-import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { writeOnce } from "./write-once.ts";
 
 /** The key that secrets at rest are sealed with, beside an id so that it can be changed one day. */
 export interface SealingKey {
@@ -19,22 +20,8 @@ export async function ensureSealingKey(dataDir: string): Promise<SealingKey> {
   } catch (error) {
     if (!hasCode(error, "ENOENT")) throw error;
   }
-  await makeSealingKey(file);
+  await writeOnce(file, `k${Date.now().toString(36)}:${randomBytes(32).toString("base64url")}\n`);
   return readSealingKey(file);
-}
-
-/** Linked into place whole, so that of two processes that start at once neither finds half a key. */
-async function makeSealingKey(file: string) {
-  const aside = `${file}.${randomUUID()}`;
-  const text = `k${Date.now().toString(36)}:${randomBytes(32).toString("base64url")}\n`;
-  await writeFile(aside, text, { flag: "wx", mode: 0o600 });
-  try {
-    await link(aside, file);
-  } catch (error) {
-    if (!hasCode(error, "EEXIST")) throw error;
-  } finally {
-    await rm(aside);
-  }
 }
 
 const hasCode = (error: unknown, code: string) => error instanceof Error && "code" in error && error.code === code;

@@ -146,7 +146,7 @@ function onToken(fields: Fields, bits: number): number {
 type Fields = ReturnType<typeof fieldsOf>;
 
 /** Reads the fields of a blob one after the other: each is its length in four bytes, and so many bytes. */
-function fieldsOf(bytes: Buffer) {
+export function fieldsOf(bytes: Buffer) {
   let rest = bytes;
   const next = (): Buffer => {
     const length = rest.length < 4 ? Infinity : rest.readUInt32BE(0);

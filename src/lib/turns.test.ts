@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { takeTurns } from "./turns.ts";
+import { takeTurns, takeTurnsByKey } from "./turns.ts";
 
 describe("turns", () => {
   test("so many run at once, the others one after the other, and an error ends only its own", async () => {
@@ -35,5 +35,23 @@ describe("turns", () => {
     );
     resolve();
     await Promise.all([first, second]);
+  });
+
+  test("of each key one runs at a time, in order, whatever those of other keys do", async () => {
+    const inTurn = takeTurnsByKey(2);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const order: string[] = [];
+    const work = (name: string, wait?: Promise<void>) => async () => {
+      await wait;
+      order.push(name);
+    };
+    const all = [inTurn("a", work("a1", promise)), inTurn("a", work("a2")), inTurn("a", work("a3"))];
+    await assert.rejects(inTurn("a", work("a4")), { kind: "unavailable" });
+    await inTurn("b", work("b1"));
+    assert.deepEqual(order, ["b1"]);
+    resolve();
+    await Promise.all(all);
+    await inTurn("a", work("a5"));
+    assert.deepEqual(order, ["b1", "a1", "a2", "a3", "a5"]);
   });
 });

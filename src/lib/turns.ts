@@ -20,3 +20,18 @@ export function takeTurns(atOnce: number, mostWaiting = Infinity): <T>(work: () 
     }
   };
 }
+
+/** Lets one run at a time for each key; so many more of a key wait for their turn. */
+export function takeTurnsByKey(mostWaiting: number): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+  const queues = new Map<string, { readonly take: ReturnType<typeof takeTurns>; users: number }>();
+  return async (key, work) => {
+    const queue = queues.get(key) ?? { take: takeTurns(1, mostWaiting), users: 0 };
+    queues.set(key, queue);
+    queue.users++;
+    try {
+      return await queue.take(work);
+    } finally {
+      if (--queue.users === 0) queues.delete(key);
+    }
+  };
+}

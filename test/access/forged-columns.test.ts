@@ -16,6 +16,7 @@ const TABLES = [
   ...["namespaces", "projects", "members", "shares", "stars", "settings"],
   ...["users", "personal_access_tokens", "emails", "identities", "user_custom_attributes", "user_statuses"],
   ...["keys", "sessions", "second_factors", "mailed_links", "verified_domains"],
+  ...["deploy_keys_projects", "repositories", "events"],
 ];
 
 /** What no two rows have in common, or no two moments. */
@@ -33,14 +34,20 @@ const UNLIKE = new Set([
     "verification_code",
   ],
   ...["password_digest", "digest", "sealed_secret", "fingerprint_md5", "fingerprint_sha256", "title"],
+  ...["ref", "commit_from", "commit_to", "pushed_at"],
   ...["current_sign_in_at", "last_sign_in_at", "last_seen_at", "ends_at", "last_step"],
 ]);
 
-/** Writes that cannot be done twice alike, or that the matrix has no code or password for; they name their columns. */
+/**
+ * Writes that cannot be done twice alike, or that the matrix has no code or password for, or where nothing is left to
+ * be written, or only by a job; they name their columns.
+ */
 const ELSEWHERE = new Set([
   ...["POST /-/account/forgotten", "DELETE /session", "DELETE /user/sessions", "PUT /user/password"],
   ...["POST /user/two_factor", "PUT /user/two_factor", "DELETE /user/two_factor"],
   "POST /user/two_factor/recovery_codes",
+  ...["POST /projects/:id/deploy_keys/:key_id/enable", "POST /*project.git/git-upload-pack"],
+  "DELETE /projects/:id/repository/merged_branches",
 ]);
 
 type Row = Readonly<Record<string, unknown>>;

@@ -6,7 +6,7 @@ import type { Caller } from "#test/matrix/callers.ts";
 import { type Cell, type Form, keyOf } from "#test/matrix/cells.ts";
 import type { MadePlace } from "#test/matrix/land.ts";
 import { expectedStatus, isSeen } from "#test/matrix/model.ts";
-import { type Account, GIF, makeWorld, type World } from "#test/matrix/world.ts";
+import { type Account, makeWorld, type World } from "#test/matrix/world.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { type Loss, losses } from "./losses.ts";
@@ -27,11 +27,11 @@ describe("what somebody lost", () => {
   before(async () => {
     const databaseUrl = await freshDatabase();
     first = await testApp({ databaseUrl });
-    second = await testApp({ databaseUrl });
+    const { dataDir } = first.services.config;
+    second = await testApp({ databaseUrl, env: { FAIRLEAD_DATA_DIR: dataDir } });
     world = await makeWorld(first);
     admin = await world.makeAccount({ admin: true });
     strangers = { insider: await world.makeAccount(), external: await world.makeAccount({ external: true }) };
-    await second.services.blobs.put(GIF);
   });
   after(() => Promise.all([first.close(), second.close()]));
 
@@ -48,11 +48,11 @@ describe("what somebody lost", () => {
     const { operation, line } = inPlace;
     const user = await world.makeAccount(loss.had.account);
     const caller: Caller = { name: user.username, role: "user", ...loss.had };
-    const { kind, top, child, holds, state = "live" } = line.place;
+    const { kind, top, child, holds, code, state = "live" } = line.place;
     const visibility = loss.had.visibility ?? "private";
     const wish = {
       ...{ kind, caller, acting: user.id, visibility, state },
-      ...{ ...(top && { top }), ...(child && { child }), ...(holds && { holds }) },
+      ...{ ...(top && { top }), ...(child && { child }), ...(holds && { holds }), ...(code && { code }) },
     };
     const reads = operation.endpoint.method === "GET";
     // What is written could not be written a second time, so that one is tried at a place of the same kind.

@@ -19,6 +19,8 @@ const NO_CHILD: Readonly<Record<string, string>> = {
   "GET /uploads/-/system/project/avatar/:id/:file": "a file is asked for by its name",
   "POST /groups/:id/projects/:project_id": "the project is one of elsewhere, which comes into the group",
   "PUT /users/:id/custom_attributes/:key": "an attribute that is not there is made",
+  "POST /projects/:id/repository/files/:file_path": "a file that is not there is made",
+  "GET /projects/:id/repository/commits/:sha/signature": "no commit has one",
 };
 
 /** An id that nothing has. */
@@ -64,7 +66,8 @@ describe("a child of another parent", () => {
     test(`${key}: is 404 as one that does not exist, and nothing is written`, async () => {
       assert.notEqual(nested.length, 0, "a path with two names needs a line with its child, or a word in NO_CHILD");
       for (const line of nested) {
-        const wrong: Owner[] = line.place?.inherits ? ["foreign"] : ["foreign", "above"];
+        const { inherits, code, lacking = 404 } = line.place ?? {};
+        const wrong: Owner[] = inherits || code ? ["foreign"] : ["foreign", "above"];
         const cells = cellsOf(operation, line).filter(isAboutTheChild).filter(isByToken);
         for (const owner of [...wrong, "missing"])
           assert.ok(
@@ -82,7 +85,7 @@ describe("a child of another parent", () => {
         assert.deepEqual(await snapshot(), before);
         const forms = Object.values(Object.groupBy(answers, ({ cell }) => cell.verb));
         for (const some of forms) assert.equal(new Set(some?.map(bytesOf)).size, 1);
-        for (const { status, cell } of answers) assert.equal(status, 404, `${cell.owner} as ${cell.caller.name}`);
+        for (const { status, cell } of answers) assert.equal(status, lacking, `${cell.owner} as ${cell.caller.name}`);
       }
     });
   }
@@ -99,4 +102,7 @@ const isByToken = ({ caller }: Cell) => caller.carrier !== "session";
 
 /** Whether the child is what the refusal is about: one that is there would be open to the caller. */
 const isAboutTheChild = (cell: Cell) =>
-  cell.owner !== "nowhere" && cell.expected === 404 && expectedStatus(cell.line, { ...cell, owner: "own" }) < 300;
+  cell.owner !== "nowhere" &&
+  cell.expected === (cell.line.place?.lacking ?? 404) &&
+  !cell.badParameter &&
+  expectedStatus(cell.line, { ...cell, owner: "own" }) < 300;

@@ -11,17 +11,23 @@ const clients = [
   {
     name: "python-gitlab",
     interpreter: "/usr/bin/python3",
-    scripts: ["python_users.py", "python_identity.py", "python_tree.py", "python_moved.py"],
+    scripts: ["python_users.py", "python_identity.py", "python_tree.py", "python_moved.py", "python_git.py"],
   },
   {
     name: "ruby-gitlab",
     interpreter: "/usr/bin/ruby",
-    scripts: ["ruby_users.rb", "ruby_identity.rb", "ruby_tree.rb", "ruby_moved.rb"],
+    scripts: ["ruby_users.rb", "ruby_identity.rb", "ruby_tree.rb", "ruby_moved.rb", "ruby_git.rb"],
   },
   {
     name: "gitbeaker",
     interpreter: process.execPath,
-    scripts: ["gitbeaker-users.ts", "gitbeaker-identity.ts", "gitbeaker-tree.ts", "gitbeaker-moved.ts"],
+    scripts: [
+      "gitbeaker-users.ts",
+      "gitbeaker-identity.ts",
+      "gitbeaker-tree.ts",
+      "gitbeaker-moved.ts",
+      "gitbeaker-git.ts",
+    ],
   },
 ];
 

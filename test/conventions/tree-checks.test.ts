@@ -104,9 +104,10 @@ describe("order of checks below a project or group", () => {
     for (const { method, path, at } of nested) {
       if (method === "GET" || forAnyone.test(path)) continue;
       const id = (path.startsWith("/groups") ? group : project).split("/")[2] ?? "";
+      const reason = path.includes("/repository/") ? " - You are not allowed to push code to this project" : "";
       for (const payload of [{}, { access_level: "x", name: {}, group_id: "y" }]) {
         const { status, body } = await app.call(method, at(id), { token: stranger.token, payload });
-        assert.deepEqual([status, body], [403, { message: "403 Forbidden" }], `${method} ${path}`);
+        assert.deepEqual([status, body], [403, { message: `403 Forbidden${reason}` }], `${method} ${path}`);
         tried += 1;
       }
     }

@@ -6,9 +6,12 @@ import { paramsOf } from "#http/serve.ts";
 import { type Change, changesFor } from "./changes.ts";
 import type { Field } from "./encode.ts";
 import { foundBefore } from "./found.ts";
+import { EXPRESSIONS } from "./hostile-names.ts";
+import { isAboutCode, NAMES_OF_REFS } from "./code-values.ts";
+import { type Spoken, spokenTo, typeFor } from "./git-bodies.ts";
 import { addressesFor, knownTo, relatedTo } from "./known.ts";
 import { Upload } from "./marks.ts";
-import { type Asked, type Encoding, finish, newDraft, setField, withoutFiles } from "./request.ts";
+import { type Asked, type Draft, type Encoding, finish, newDraft, setField, withoutFiles } from "./request.ts";
 import { cursorValue, DATABASE_BREAKERS, validValue } from "./values.ts";
 import type { Caller, World } from "./world.ts";
 
@@ -24,6 +27,8 @@ export interface Case {
   readonly nobody: boolean;
   /** Whether it can be asked again by its key. */
   readonly keyed: boolean;
+  /** Whether it names something in a way that must not be understood. */
+  readonly barred?: boolean;
   readonly asked: Asked;
 }
 
@@ -43,13 +48,15 @@ interface Ingredients {
   /** By which the same request can be asked again. */
   readonly key: string | undefined;
   readonly changes: readonly Change[];
+  /** What git says to an endpoint that is its own. */
+  readonly spoken: Spoken | undefined;
 }
 
 const byWeight = <const T>(...choices: [value: T, weight: number][]) =>
   fc.oneof(...choices.map(([value, weight]) => ({ arbitrary: fc.constant(value), weight })));
 
 /** Where a request shows its token; `all` is the same one three times, `two` are different ones. */
-type TokenPlace = "header" | "bearer" | "query" | "body" | "all" | "two";
+type TokenPlace = "header" | "bearer" | "query" | "body" | "all" | "two" | "basic";
 const tokenPlace: Arbitrary<TokenPlace> = byWeight(
   ["header", 3],
   ["bearer", 2],
@@ -63,6 +70,9 @@ const WITH_BODY: readonly Encoding[] = ["json", "form", "multipart", "none"];
 const WITHOUT_BODY: readonly Encoding[] = ["none", "json", "form"];
 const withBody: Arbitrary<Encoding> = byWeight(["json", 2], ["form", 1], ["multipart", 1], ["none", 1]);
 const withoutBody: Arbitrary<Encoding> = byWeight(["none", 3], ["json", 1], ["form", 1]);
+
+/** Of what names nothing every parameter is given so many parts. */
+const EXPRESSED = 4;
 
 interface Rules {
   readonly atLeastOneOf?: readonly (readonly string[])[];
@@ -99,6 +109,7 @@ function kitchen({ name, endpoint }: Operation, world: World) {
   const key = endpoint.keepsAnswer
     ? fc.option(fc.nat(999).map(String), { nil: undefined, freq: 2 })
     : fc.constant(undefined);
+  const spoken = spokenTo(endpoint, world.code) ?? fc.constant(undefined);
   const values: Arbitrary<Ingredients["values"]> = related
     ? fc.tuple(independent, fc.option(related, { freq: 10 })).map(([given, together]) => ({ ...given, ...together }))
     : independent;
@@ -123,6 +134,7 @@ function kitchen({ name, endpoint }: Operation, world: World) {
         position,
         key,
         changes,
+        spoken,
       })
       .map((given) => build(kind, given));
 
@@ -137,8 +149,9 @@ function kitchen({ name, endpoint }: Operation, world: World) {
     if (encoding === "none") draft.query = withoutFiles(fields);
     else draft.fields = fields;
     if (at) showPosition(draft, at);
+    if (rest.spoken) speak(draft, endpoint, rest.spoken);
     draft.headers.push(...(caller.session ?? []).map(([header, value]): [string, string] => [header, value]));
-    showToken(draft, caller.token, shown, world);
+    showToken(draft, caller.token, endpoint.access.forGit && shown === "bearer" ? "basic" : shown, world);
     if (rest.key !== undefined) draft.headers.push(["idempotency-key", rest.key]);
     for (const change of rest.changes) change(draft);
     const about = { caller: caller.name, nobody: caller.nobody === true, keyed: rest.key !== undefined };
@@ -157,11 +170,12 @@ function kitchen({ name, endpoint }: Operation, world: World) {
     return build("seed", {
       values: { ...sample, ...unlike(sample, seed), ...together },
       ...{ caller: usual[0] as Caller, shown: "header", position: undefined, key: undefined, encoding },
-      changes: [change],
+      ...{ changes: [change], spoken: fc.sample(spoken, { seed, numRuns: 1 })[0] },
     });
   }
 
-  const change = changesFor(params);
+  const about = { code: isAboutCode(endpoint), speaks: spokenTo(endpoint, world.code) !== undefined };
+  const change = changesFor(params, about);
   const usual = usualFor(endpoint, world);
   const mixed = [...usual, ...usual, ...usual, ...world.callers];
   // A password costs as much to hash as a hundred other requests do.
@@ -184,6 +198,19 @@ function kitchen({ name, endpoint }: Operation, world: World) {
         const seed = ++turn;
         yield () => seeded(baseOf([]), seed, "none", (draft) => setField(draft, "id", address));
       }
+      for (const [key, schema] of about.code ? properties.filter(([name]) => NAMES_OF_REFS.has(name)) : []) {
+        for (const expression of EXPRESSIONS.filter(
+          (_, number) => number % EXPRESSED === (turn + read.size) % EXPRESSED,
+        )) {
+          const seed = ++turn;
+          const [first] = world.code.places;
+          const named = (draft: Draft) => {
+            setField(draft, "id", first?.id);
+            setField(draft, key, Type.IsArray(schema) ? [expression, "main"] : expression);
+          };
+          yield () => ({ ...seeded(baseOf([key]), seed, bodiless ? "none" : "json", named), barred: true });
+        }
+      }
       for (const [at, [key, schema]] of properties.entries()) {
         const parameter = `${key} ${JSON.stringify(schema)}`;
         const isRead = read.has(parameter);
@@ -193,7 +220,7 @@ function kitchen({ name, endpoint }: Operation, world: World) {
         const breakers = Object.values(DATABASE_BREAKERS);
         for (const [number, breaker] of breakers.entries()) {
           // What its schema refuses it refuses everywhere, so that one of them is enough.
-          if (isRead && !isFree(schema) && number !== at % breakers.length) continue;
+          if (isRead && (about.code || !isFree(schema)) && number !== at % breakers.length) continue;
           for (const encoding of once ? encodings.slice((at + number) % encodings.length).slice(0, 1) : encodings) {
             const seed = ++turn;
             yield () => seeded(base, seed, encoding, (draft) => setField(draft, key, inside(schema, breaker(schema))));
@@ -269,17 +296,21 @@ function showPosition(draft: ReturnType<typeof newDraft>, { orderBy, sort, value
   for (const [name, shown] of names) setField(draft, name, shown);
 }
 
-function showToken(
-  draft: ReturnType<typeof newDraft>,
-  token: string | undefined,
-  shown: Ingredients["shown"],
-  world: World,
-) {
+function speak(draft: Draft, endpoint: Endpoint, { headers, body }: Spoken) {
+  draft.headers.push(...headers.map(([name, value]): [string, string] => [name, value]));
+  if (body === undefined) return;
+  draft.encoding = "none";
+  draft.body = body;
+  draft.contentType = typeFor(endpoint);
+}
+
+function showToken(draft: ReturnType<typeof newDraft>, token: string | undefined, shown: TokenPlace, world: World) {
   if (token === undefined) return;
   const inBody = draft.encoding === "json" || draft.encoding === "form";
   if (shown === "header" || shown === "all" || shown === "two" || (shown === "body" && !inBody))
     draft.headers.push(["PRIVATE-TOKEN", token]);
   if (shown === "bearer" || shown === "all") draft.headers.push(["Authorization", `Bearer ${token}`]);
+  if (shown === "basic") draft.headers.push(["Authorization", `Basic ${btoa(`anybody:${token}`)}`]);
   if (shown === "two") draft.headers.push(["Authorization", `Bearer ${world.user.token}`]);
   if (shown === "query" || shown === "all") draft.query.push(["private_token", token]);
   if (shown === "body" && inBody) draft.fields.push(["private_token", token]);

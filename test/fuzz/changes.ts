@@ -1,5 +1,8 @@
 import fc, { type Arbitrary } from "fast-check";
 import type { TObject } from "typebox";
+import { NAMES_OF_FILES, NAMES_OF_REFS } from "./code-values.ts";
+import { spokenChange } from "./git-bodies.ts";
+import { hostileActions, hostileName } from "./hostile-names.ts";
 import { hostileHeaders, hostileHost } from "./hostile-headers.ts";
 import { hostileJson } from "./hostile-json.ts";
 import { hostileQuery, hostileType } from "./hostile-parts.ts";
@@ -171,14 +174,24 @@ const moved: Arbitrary<Change> = fc.constant((draft) => {
   if (draft.encoding === "none") draft.encoding = "json";
 });
 
-/** Everything that may be done to a request of an endpoint with these parameters. */
-export function changesFor(params: TObject): Arbitrary<Change> {
+/** Everything that may be done to a request of an endpoint with these parameters; `speaks` where git calls it. */
+export function changesFor(
+  params: TObject,
+  about: { readonly code: boolean; readonly speaks: boolean },
+): Arbitrary<Change> {
+  const named = Object.keys(params.properties).filter((name) => NAMES_OF_REFS.has(name) || NAMES_OF_FILES.has(name));
   const properties = Object.entries(params.properties);
   const names = [...properties.map(([name]) => name), "sudo", "private_token", "per_page", "unknown", "__proto__"];
   const files = properties.filter(([, schema]) => isFile(schema)).map(([name]) => name);
   return fc.oneof(
     { arbitrary: fieldChange(names), weight: 12 },
     { arbitrary: fieldChange(["key"], hostileSshKey), weight: params.properties["usage_type"] ? 8 : 0 },
+    {
+      arbitrary: fieldChange(named.length > 0 ? named : ["ref"], hostileName),
+      weight: about.code && named.length > 0 ? 16 : 0,
+    },
+    { arbitrary: fieldChange(["actions"], hostileActions), weight: params.properties["actions"] ? 10 : 0 },
+    { arbitrary: spokenChange, weight: about.speaks ? 30 : 0 },
     { arbitrary: fileChange(files.length > 0 ? files : ["file"]), weight: files.length > 0 ? 6 : 1 },
     { arbitrary: dropped(names), weight: 2 },
     { arbitrary: repeated(names), weight: 2 },

@@ -30,6 +30,13 @@ const TOLD_BY: Readonly<Record<string, RegExp>> = {
   "extra-field": /personalAccessTokens\.getSelf: the answer does not fit its schema: \/token_digest/,
   "wrong-type": /versions\.metadata: type text\/html instead of application\/json/,
   "wrong-status": /personalAccessTokens\.rotateSelf: status 201 instead of 200/,
+  "newline-in-ref": /trees\.list: status 500: planted/,
+  "expression-to-git": /commits\.get: what names nothing is taken for a name/,
+  "path-in-error": /archives\.getZip: a path of the disk is in the answer/,
+  "left-push": /a push is left that nobody settles/,
+  "left-process": /a git process is left/,
+  "broken-object": /a repository is damaged/,
+  "file-beside": /planted is written beside the repositories/,
   unhandled: /unhandled rejection: planted/,
   pollute: /a prototype was changed/,
   block: /users\.list: blocks the event loop/,
@@ -40,7 +47,8 @@ const TOLD_BY: Readonly<Record<string, RegExp>> = {
 /** The operations that have defects planted in them; the others would only take time. */
 const PLANTED =
   "^(users.(list|current|create)|personalAccessTokens|versions|health|groupMembers.add|groups.(get|transfer)|" +
-  "projects.share|sessions.list|secondFactors.begin|userStatuses.getOwn|keys.listOwn|accounts.confirmPage)";
+  "projects.share|sessions.list|secondFactors.begin|userStatuses.getOwn|keys.listOwn|accounts.confirmPage|" +
+  "trees.list|commits.get|archives.getZip|branches.create|tags.create)";
 
 async function fuzz(...options: string[]) {
   const child = spawn(

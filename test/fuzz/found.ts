@@ -5,7 +5,7 @@ import type { World } from "./world.ts";
 const cursor = (...parts: unknown[]) => Buffer.from(JSON.stringify(parts)).toString("base64url");
 
 /** Requests that once were answered wrongly; they are asked again in every run. */
-export function foundBefore({ administrator }: World): Case[] {
+export function foundBefore({ administrator, code }: World): Case[] {
   const token = administrator.token ?? "";
   const known = ["private-token", token] as const;
   const ask = (method: string, target: string, headers: Case["asked"]["headers"], body?: Buffer | string): Case => ({
@@ -17,6 +17,8 @@ export function foundBefore({ administrator }: World): Case[] {
   const json = ["content-type", "application/json"] as const;
   const multipart = ["content-type", `multipart/form-data; boundary=${BOUNDARY}`] as const;
   const host = ["host", "localhost"] as const;
+  const git = ["content-type", "application/x-git-upload-pack-request"] as const;
+  const [place] = code.places;
   return [
     // Hosts that look like loopback but are no host, in a link or an address of their own.
     ask("GET", "/api/v4/user", [["host", "127.999.0.1"], known]),
@@ -42,6 +44,10 @@ export function foundBefore({ administrator }: World): Case[] {
     // Too large, and refused only when all of it was read.
     ask("HEAD", "/", [host, multipart], Buffer.alloc(5 * 1024 * 1024 + 1)),
     ask("GET", "/api/v4/users", [host, multipart], Buffer.alloc(5 * 1024 * 1024 + 1)),
+    // What git cannot read and says nothing of.
+    ask("POST", `/${place?.path}.git/git-upload-pack`, [host, known, git], "zzzz"),
+    // An archive that nobody reads.
+    ask("HEAD", `/api/v4/projects/${place?.id}/repository/archive.tar`, [host, known]),
   ];
 }
 

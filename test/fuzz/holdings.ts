@@ -12,6 +12,7 @@ export async function makeHoldings(app: TestApp) {
   const db = services.db.write;
   await makeStaff(app);
   await makeKeys(db);
+  await makeDeployKeys(db);
   for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
   const { rows } = await sql<{ id: number }>`
     select id from users where state = 'active' and user_type = 'human' and not admin and id > 5 and id % 4 < 2`.execute(
@@ -73,14 +74,27 @@ const STATEMENTS: readonly string[] = [
 
 async function makeKeys(db: Db) {
   const users = await db.selectFrom("users").select("id").execute();
-  const rows = users.flatMap(({ id: user_id }) =>
-    [1, 2, 3].map((turn) => {
-      const line = newSshKey(`key ${turn}`);
-      const read = readSshKey(line);
-      if (!("key" in read)) throw new Error(read.problem);
-      const { fingerprintMd5: fingerprint_md5, fingerprintSha256: fingerprint_sha256, comment: title } = read.key;
-      return { user_id, key: line, title, fingerprint_md5, fingerprint_sha256 };
-    }),
-  );
+  const rows = users.flatMap(({ id: user_id }) => [1, 2, 3].map((turn) => ({ user_id, ...newKey(`key ${turn}`) })));
   await db.insertInto("keys").values(rows).execute();
+}
+
+function newKey(comment: string) {
+  const line = newSshKey(comment);
+  const read = readSshKey(line);
+  if (!("key" in read)) throw new Error(read.problem);
+  const { fingerprintMd5: fingerprint_md5, fingerprintSha256: fingerprint_sha256, comment: title } = read.key;
+  return { key: line, title, fingerprint_md5, fingerprint_sha256 };
+}
+
+const DEPLOY_KEYS = 12;
+
+/** Deploy keys, every third of them for all, each of which opens some projects. */
+async function makeDeployKeys(db: Db) {
+  const rows = Array.from({ length: DEPLOY_KEYS }, (_, turn) => ({
+    ...{ user_id: 1 + (turn % 4), kind: "deploy" as const, public: turn % 3 === 0, ...newKey(`deploy ${turn}`) },
+  }));
+  await db.insertInto("keys").values(rows).execute();
+  await sql`insert into deploy_keys_projects (project_id, key_id, can_push)
+    select p.id, k.id, (p.id + k.id) % 2 = 0 from projects p, keys k
+    where k.kind = 'deploy' and (p.id + k.id) % 6 = 0`.execute(db);
 }

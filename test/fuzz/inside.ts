@@ -1,5 +1,6 @@
 import { openSync, writeSync } from "node:fs";
 import { duplexPair } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
 import fc from "fast-check";
 import { resources } from "#resources/index.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
@@ -79,7 +80,7 @@ async function runInside(share: Share, tally: Tally) {
   plantedBefore(app.app.server, share.plants);
   const world = await makeWorld(app);
   const { seeds, random } = casesOf(resources, world, new RegExp(share.operations));
-  const judge = makeJudge(resources, world.secrets);
+  const judge = makeJudge(resources, world.secrets, world.code.hidden);
   const journal = new Journal(world.secrets);
   const slots = openSync(share.slots, "w");
   const lanes = Array.from({ length: LANES }, () => new Lane(() => connectTo(app)));
@@ -103,16 +104,26 @@ async function runInside(share: Share, tally: Tally) {
   const caseAt = (index: number): Case =>
     seeds[index]?.() ?? (fc.sample(random, { seed: seedOf(share.seed, index), numRuns: 1 })[0] as Case);
 
-  async function probe(lane: Lane, { asked, nobody }: Case): Promise<Probed> {
+  async function probe(lane: Lane, { asked, nobody, barred = false }: Case): Promise<Probed> {
     const start = performance.now();
     const answer = await lane.ask(bytesOf(asked), asked.method);
     const took = performance.now() - start;
-    journal.read(app.logged.splice(0));
-    const logged = journal.take(headerOf(answer, "x-request-id"));
-    const causes = judge({ method: asked.method, nobody }, answer, logged);
+    const logged = await loggedOf(headerOf(answer, "x-request-id"));
+    const causes = judge({ method: asked.method, nobody, barred }, answer, logged);
     if (cleaned()) causes.push("a prototype was changed");
     if (answer.status < 300 && asked.method !== "GET") await world.revive();
     return { answer, logged, causes, took };
+  }
+
+  /** What the log says of a request; of one that was answered by a stream it says so only when that has ended. */
+  async function loggedOf(id: string | undefined): Promise<Logged | undefined> {
+    for (let tries = 0; tries < 50; tries++) {
+      journal.read(app.logged.splice(0));
+      const logged = journal.take(id);
+      if (logged || id === undefined) return logged;
+      await pause(2);
+    }
+    return undefined;
   }
 
   async function work(lane: Lane, slot: number) {
@@ -185,7 +196,7 @@ async function runInside(share: Share, tally: Tally) {
   while (indexes ? indexes.length > 0 : next < last) {
     batch = BATCH;
     await Promise.all(lanes.map(work));
-    for (const cause of await brokenInvariants(app.services.db.write)) {
+    for (const cause of [...(await brokenInvariants(app.services.db.write)), ...(await world.code.problems())]) {
       const about = `one of the ${BATCH} cases of this process before case ${next}`;
       tally.amend({ cause, index: -1, about, request: "", answer: "" }, false);
     }

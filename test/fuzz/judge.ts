@@ -28,6 +28,8 @@ export type Judge = (asked: Seen, answer: Answer, logged: Logged | undefined) =>
 interface Seen extends Pick<Asked, "method"> {
   /** Whether its caller must be taken for nobody. */
   readonly nobody?: boolean;
+  /** Whether it names something in a way that must not be understood. */
+  readonly barred?: boolean;
 }
 
 interface Expected {
@@ -35,8 +37,10 @@ interface Expected {
   readonly fits: ((value: unknown) => string | undefined) | undefined;
 }
 
-/** The oracles that hold for every answer whatever was asked. The endpoints are those that should be served. */
-export function makeJudge(resources: Resources, secrets: Secrets): Judge {
+/** The oracles that hold for every answer whatever was asked. The endpoints are those that should be served; what is
+ * hidden is where things are on the disk.
+ */
+export function makeJudge(resources: Resources, secrets: Secrets, hidden: readonly string[]): Judge {
   const expected = new Map(operationsOf(resources).map(({ name, endpoint }) => [name, expectedOf(endpoint)]));
   // An endpoint may name a status of its own, such as that of a redirection.
   const own = new Set([...expected.values()].map(({ endpoint }) => successOf(endpoint)));
@@ -50,6 +54,8 @@ export function makeJudge(resources: Resources, secrets: Secrets): Judge {
     else if (!DOCUMENTED.has(status) && !own.has(status)) blame(`status ${status} is in no document`);
     blame(headProblem(answer, logged));
     blame(leak(answer, secrets));
+    if (hidden.some((path) => answer.body.includes(path))) blame("a path of the disk is in the answer");
+    if (asked.barred && status < 400) blame("what names nothing is taken for a name");
     if (status < 300) secrets.learn(answer);
     blame(cookieProblem(answer, logged));
     if (logged?.operation.startsWith("accounts.") && headerOf(answer, "content-type") === HTML)
@@ -57,8 +63,9 @@ export function makeJudge(resources: Resources, secrets: Secrets): Judge {
     if (asked.nobody && logged) blame(entranceProblem(answer, logged, expected.get(logged.operation)));
     const value = asked.method === "HEAD" ? undefined : parsed(answer);
     if (status >= 400) {
-      if (!isPage(answer, logged && expected.get(logged.operation)?.endpoint))
-        blame(errorProblem(answer, value, asked.method === "HEAD"));
+      const endpoint = logged && expected.get(logged.operation)?.endpoint;
+      if (isToldToGit(answer, endpoint)) blame(textProblem(answer, asked.method === "HEAD"));
+      else if (!isPage(answer, endpoint)) blame(errorProblem(answer, value, asked.method === "HEAD"));
     } else if (status === 301 || status === 308) blame(movedProblem(asked, answer, value));
     else if (logged) blame(successProblem(asked, answer, value, expected.get(logged.operation)));
     return causes;
@@ -179,6 +186,19 @@ const HTML = "text/html; charset=utf-8";
 const isPage = (answer: Answer, endpoint: Endpoint | undefined): boolean =>
   headerOf(answer, "content-type") === HTML && (!endpoint || plainOf(endpoint.returns)?.contentType === HTML);
 
+/** Git is refused with a text; over a socket it is not known who was. */
+const isToldToGit = (answer: Answer, endpoint: Endpoint | undefined): boolean =>
+  endpoint ? endpoint.errors === "git" : headerOf(answer, "content-type") === "text/plain";
+
+function textProblem(answer: Answer, head: boolean): string | undefined {
+  const type = headerOf(answer, "content-type");
+  if (type !== "text/plain") return `status ${answer.status} for git with type ${type}`;
+  if (!head && (answer.body.length === 0 || answer.body.length > MOST_ERROR))
+    return `status ${answer.status} for git with ${answer.body.length} bytes`;
+  const asks = headerOf(answer, "www-authenticate")?.startsWith("Basic ") ?? false;
+  return asks === (answer.status === 401) ? undefined : `status ${answer.status} for git with another way to sign in`;
+}
+
 function errorProblem(answer: Answer, value: unknown, head: boolean): string | undefined {
   const { status } = answer;
   if (headerOf(answer, "content-type") !== "application/json")
@@ -198,6 +218,27 @@ function movedProblem({ method }: Pick<Asked, "method">, answer: Answer, value: 
   return errorProblem(answer, value, method === "HEAD");
 }
 
+const BYTES = "application/octet-stream";
+const TEXT = "text/plain; charset=utf-8";
+
+/** What git is told is of the type that it waits for, in packets; behind those of a fetch there may be a pack. */
+function spokenProblem({ path }: Endpoint, answer: Answer, head: boolean): string | undefined {
+  const [, service = ""] =
+    /^application\/x-(git-(?:upload|receive)-pack)-(?:advertisement|result)$/.exec(
+      headerOf(answer, "content-type") ?? "",
+    ) ?? [];
+  const isRefs = path.endsWith("/info/refs");
+  if (service === "" || !(isRefs || path.endsWith(service))) return `type ${headerOf(answer, "content-type")} for git`;
+  if (head || path.endsWith("upload-pack")) return undefined;
+  for (let at = 0; at < answer.body.length;) {
+    const digits = answer.body.toString("latin1", at, at + 4);
+    const length = /^[0-9a-f]{4}$/.test(digits) ? Number.parseInt(digits, 16) : 3;
+    if (length === 3 || at + length > answer.body.length) return "packets that are none";
+    at += Math.max(length, 4);
+  }
+  return undefined;
+}
+
 function successProblem(
   { method }: Pick<Asked, "method">,
   answer: Answer,
@@ -209,9 +250,15 @@ function successProblem(
   const { endpoint, fits } = expected;
   const isRead = method === "GET" || method === "HEAD";
   if (status === 304) return isRead || UNCHANGED.test(endpoint.path) ? undefined : "status 304 for a write";
-  if (status !== successOf(endpoint)) return `status ${status} instead of ${successOf(endpoint)}`;
+  const isTried = endpoint.path.includes("/commits/") && isRecord(value) && value["dry_run"] === "success";
+  if (status !== (isTried ? 200 : successOf(endpoint))) return `status ${status} instead of ${successOf(endpoint)}`;
   const type = headerOf(answer, "content-type");
   const plain = plainOf(endpoint.returns)?.contentType;
+  if (endpoint.errors === "git") return spokenProblem(endpoint, answer, method === "HEAD");
+  if (plain === BYTES && type === TEXT)
+    return headerOf(answer, "content-disposition")?.startsWith("attachment")
+      ? undefined
+      : "a file that a browser shows";
   if (plain !== undefined) {
     const [start = ""] = plain.split("*");
     return (plain.endsWith("*") ? type?.startsWith(start) : type === plain)

@@ -1,6 +1,7 @@
 import fc, { type Arbitrary } from "fast-check";
 import Type, { type TSchema } from "typebox";
 import type { Endpoint } from "#http/endpoint.ts";
+import { codeValues, isAboutCode } from "./code-values.ts";
 import { sshKey } from "./ssh-keys.ts";
 import type { Belonging, Place, Places, Tree } from "./tree.ts";
 import type { World } from "./world.ts";
@@ -32,10 +33,15 @@ const user = fc.integer({ min: 1, max: 35 });
 /** What the `:id` of a path names. */
 const kindOf = (path: string) => /^\/(?:uploads\/-\/system\/)?(group|project|namespace)/.exec(path)?.[1];
 
-export function knownTo({ path }: Endpoint, { tree, people }: World): Known {
+export function knownTo(endpoint: Endpoint, { tree, people, code }: World): Known {
+  const { path } = endpoint;
   const { groups, projects, namespaces } = tree;
   const inNamespaces = address(namespaces, groups.old);
   const named = placesOf(path, tree);
+  const addressOfCode = fc.oneof(
+    { arbitrary: address(code.places, projects.old), weight: 7 },
+    { arbitrary: address(projects.all, projects.old), weight: 1 },
+  );
   const values: Readonly<Record<string, Arbitrary<unknown>>> = {
     ...(named && { id: address(named.all, named.old) }),
     ...(path.includes("/members") && { username: fc.constantFrom(...people) }),
@@ -46,8 +52,9 @@ export function knownTo({ path }: Endpoint, { tree, people }: World): Known {
     parent_id: id(groups.all),
     skip_groups: id(groups.all),
     entity_id: fc.integer({ min: 1, max: 80 }),
-    ...(path.endsWith("/keys") && { key: sshKey }),
+    ...(/[/_]keys$/.test(path) && { key: sshKey }),
     full_path: fc.constantFrom(...groups.all, ...projects.all).map((place) => place.path),
+    ...(isAboutCode(endpoint) && { ...codeValues(endpoint, code), id: addressOfCode }),
   };
   // What names a user, by id or, where it is a text, by name too.
   const isUser = (name: string) =>
@@ -59,8 +66,10 @@ export function knownTo({ path }: Endpoint, { tree, people }: World): Known {
 }
 
 /** One address of each kind for what the `:id` of an endpoint names, if it has addresses. */
-export function addressesFor({ path }: Endpoint, { tree }: World): readonly unknown[] {
-  const places = placesOf(path, tree);
+export function addressesFor(endpoint: Endpoint, { tree, code }: World): readonly unknown[] {
+  const { path } = endpoint;
+  const named = placesOf(path, tree);
+  const places = named && isAboutCode(endpoint) ? { all: code.places, old: named.old } : named;
   const [first] = places?.all ?? [];
   if (!places || !first || !path.includes(":id")) return [];
   return [first.id, first.path, first.path.toUpperCase(), ...places.old.slice(0, 1), `${first.path}/deep`, NOWHERE];

@@ -7,6 +7,9 @@ export class Verbatim {
   }
 }
 
+/** A full path whose slashes stand in the address as they are. */
+export class Pieces extends Verbatim {}
+
 /** A file part of a multipart body. */
 export class Upload {
   readonly filename: string;

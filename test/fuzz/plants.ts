@@ -1,4 +1,6 @@
+import { writeFileSync } from "node:fs";
 import type { IncomingMessage, Server } from "node:http";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "kysely";
 import Type, { type TProperties } from "typebox";
@@ -7,7 +9,7 @@ import type { Db, Tx } from "#db/database.ts";
 import type { Resources } from "#http/app.ts";
 import { type Endpoint, plain } from "#http/endpoint.ts";
 import { PARAMETER_LIMITS } from "#http/params/json.ts";
-import { badRequest, unchanged } from "#lib/refusal.ts";
+import { badRequest, Refusal, unchanged } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 
 /** What the planted handlers use of their context. */
@@ -150,6 +152,47 @@ export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources
   },
   "stray-cookie": before("keys.listOwn", ({ setHeader }) => setHeader("set-cookie", "seen=yes")),
   "log-link": before("accounts.confirmPage", ({ params, services }) => services.log.info({ given: params["token"] })),
+  "newline-in-ref": before("trees.list", ({ params }) => {
+    if (params["ref"]?.includes("\n")) throw new TypeError("planted");
+  }),
+  "expression-to-git": graft("commits.get", (_old, handle) =>
+    handled((context) => {
+      const { params } = context;
+      return handle(/[~^]/.test(params["sha"] ?? "") ? { ...context, params: { ...params, sha: "main" } } : context);
+    }),
+  ),
+  "path-in-error": graft("archives.getZip", (_old, handle) =>
+    handled(async (context) => {
+      try {
+        return await handle(context);
+      } catch {
+        throw new Refusal("missing", `nothing in ${context.services.config.dataDir}`);
+      }
+    }),
+  ),
+  "left-push": before("branches.create", async ({ params, services: { db } }) => {
+    if (params["ref"] !== LATE) return;
+    await sql`insert into pushes (project_id, refs, old_ids, new_ids, held_until)
+      select min(id), array['refs/heads/x'], array[''], array[''], 'infinity' from projects`.execute(db.write);
+  }),
+  "left-process": before("branches.create", async ({ params, services }) => {
+    if (params["branch"] !== LATE) return;
+    for (const repository of await repositoriesOf(services)) {
+      await repository.run({ command: "update-ref", options: ["--stdin"], asked: true });
+    }
+  }),
+  "broken-object": before("tags.create", async ({ params, services }) => {
+    if (params["ref"] !== LATE) return;
+    const options = ["-t", "commit", "-w", "--stdin", "--literally"];
+    for (const repository of await repositoriesOf(services)) {
+      const made = await repository.run({ command: "hash-object", options, input: "planted" });
+      made.output.resume();
+      await made.ended;
+    }
+  }),
+  "file-beside": before("tags.create", ({ params, services }) => {
+    if (params["tag_name"] === LATE) writeFileSync(join(services.config.dataDir, "planted"), "");
+  }),
   unhandled: before("health.liveness", () => void Promise.reject(new Error("planted"))),
   pollute: before("versions.version", () =>
     Object.assign(Object.getPrototypeOf({}) as object, { polluted: "planted" }),
@@ -173,6 +216,12 @@ export function plantedBefore(server: Server, names: readonly string[]) {
     const plant = EARLY_PLANTS[name];
     if (plant) server.prependListener("request", plant);
   }
+}
+
+async function repositoriesOf({ git: { storages } }: Services) {
+  const [storage] = storages;
+  const names = await Array.fromAsync(storage?.repositories() ?? []);
+  return names.flatMap((name) => storage?.repository(name) ?? []);
 }
 
 function textIn(body: Buffer, name: string): string {

@@ -17,6 +17,7 @@ const robotTokens = `select u.provisioned_by_group_id as id, u.id as user_id, t.
   from personal_access_tokens t join users u on u.id = t.user_id
   where u.provisioned_by_group_id is not null and not t.impersonation`;
 const domains = "select group_id as id, id as domain_id from verified_domains";
+const opened = "select project_id as id, key_id from deploy_keys_projects";
 const staff = (condition: string) => `select d.group_id as id, u.id as user_id
   from users u join verified_domains d on d.domain = u.email_domain and d.verified_at is not null where ${condition}`;
 
@@ -36,9 +37,15 @@ const QUERIES: Readonly<Record<string, string>> = {
   "/users/:id/emails/:email_id": "select user_id as id, id as email_id from emails",
   "/user/emails/:email_id": `select id as email_id from emails where user_id = ${CALLER}`,
   "/users/:id/custom_attributes/:key": "select user_id as id, key from user_custom_attributes",
-  "/users/:id/keys/:key_id": "select user_id as id, id as key_id from keys",
-  "/user/keys/:key_id": `select id as key_id from keys where user_id = ${CALLER}`,
-  "/keys/:id": "select id from keys",
+  "/users/:id/keys/:key_id": "select user_id as id, id as key_id from keys where kind = 'user'",
+  "/user/keys/:key_id": `select id as key_id from keys where kind = 'user' and user_id = ${CALLER}`,
+  "/keys/:id": "select id from keys where kind = 'user'",
+  "/projects/:id/deploy_keys": "select id from projects",
+  "/projects/:id/deploy_keys/:key_id": opened,
+  "/projects/:id/deploy_keys/:key_id/disable": opened,
+  "/projects/:id/deploy_keys/:key_id/enable": `
+    select p.id, k.id as key_id from projects p, keys k where k.kind = 'deploy' and (k.public or p.id % 5 = 0)`,
+  "/users/:id_or_username/project_deploy_keys": "select username as id_or_username from users where id < 6",
   "/keys": "select fingerprint_sha256 as fingerprint from keys union all select fingerprint_md5 from keys",
   "/user/sessions/:id": `select id from sessions where user_id = ${CALLER}`,
   "/users/:user_id/impersonation_tokens/:impersonation_token_id": `

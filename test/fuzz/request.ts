@@ -1,5 +1,5 @@
 import { type Field, percent, toJson, toMultipart, toQuery } from "./encode.ts";
-import { Upload, Verbatim } from "./marks.ts";
+import { Pieces, Upload, Verbatim } from "./marks.ts";
 
 export type Encoding = "none" | "json" | "form" | "multipart";
 
@@ -54,8 +54,12 @@ export function newDraft(method: string, address: string, values: ReadonlyMap<st
 }
 
 /** A value as one piece of an address. */
-export const segmentOf = (value: unknown): string =>
-  percent(value instanceof Verbatim ? value.text : typeof value === "object" ? JSON.stringify(value) : String(value));
+export function segmentOf(value: unknown): string {
+  if (value instanceof Pieces) return value.text.split("/").map(percent).join("/");
+  return percent(
+    value instanceof Verbatim ? value.text : typeof value === "object" ? JSON.stringify(value) : String(value),
+  );
+}
 
 /** Gives a parameter another value wherever it stands. */
 export function setField(draft: Draft, name: string, value: unknown) {

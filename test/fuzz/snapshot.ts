@@ -6,7 +6,7 @@ const TABLES = [
   ...["namespaces", "projects", "routes", "members", "shares", "stars", "settings"],
   ...["users", "emails", "identities", "user_custom_attributes", "user_statuses", "follows", "keys"],
   ...["personal_access_tokens", "kept_answers", "sessions", "second_factors", "recovery_codes", "mailed_links"],
-  "verified_domains",
+  ...["verified_domains", "repositories", "deploy_keys_projects"],
 ];
 
 /** What of a user decides whether they can call, or prove who they are. */
@@ -47,6 +47,8 @@ export async function takeSnapshot(db: Databases, callers: readonly number[]): P
       lock table ${TABLES.join()} in share row exclusive mode;
       delete from audit_events where id > ${event};
       delete from jobs.job_common;
+      delete from pushes;
+      delete from events;
       ${back.join("")}
     end`,
   );

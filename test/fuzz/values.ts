@@ -15,8 +15,8 @@ export function incompressible(length: number, alphabet: (unit: number) => numbe
   }
   return text;
 }
-const printable = (unit: number) => 0x21 + (unit % 0x5e);
-const astral = (unit: number) => 0x20000 + (unit % 0xa000);
+export const printable = (unit: number) => 0x21 + (unit % 0x5e);
+export const astral = (unit: number) => 0x20000 + (unit % 0xa000);
 
 /** Inputs that PostgreSQL answers with an error; each is tried on every parameter of every operation. */
 export const DATABASE_BREAKERS: Readonly<Record<string, (schema: TSchema) => unknown>> = {
@@ -32,7 +32,9 @@ export const DATABASE_BREAKERS: Readonly<Record<string, (schema: TSchema) => unk
   "number of 131,072 digits": () => new Verbatim("1e131071"),
 };
 
-const textLimit = (schema: TSchema) => (withoutNull(schema) as Keywords).maxLength ?? 1024;
+/** What may be longer is the content of a file, which no column holds. */
+const MOST_TEXT = 70_000;
+const textLimit = (schema: TSchema) => Math.min((withoutNull(schema) as Keywords).maxLength ?? 1024, MOST_TEXT);
 
 const NUMBERS = [
   ...["0", "-1", "1", "00", "01", "-0", "2147483647", "2147483648", "-2147483649", "4294967296"],
@@ -296,8 +298,11 @@ export function validValue(name: string, given: TSchema, known: Known): Arbitrar
 }
 
 /** A list, which some parameters take as one text as well. */
-function listOf(items: Arbitrary<unknown>, { commaList }: Keywords): Arbitrary<unknown> {
-  const list = fc.array(items, { minLength: 1, maxLength: 3 });
+function listOf(
+  items: Arbitrary<unknown>,
+  { commaList, minItems = 1 }: Keywords & { minItems?: number },
+): Arbitrary<unknown> {
+  const list = fc.array(items, { minLength: minItems, maxLength: 3 });
   return commaList
     ? fc.oneof(
         list,

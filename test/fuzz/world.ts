@@ -2,6 +2,8 @@ import { sql } from "kysely";
 import { SCOPES, type Scope } from "#access/scopes.ts";
 import { tokenDigest } from "#access/authenticate.ts";
 import type { TestApp } from "#test/support/app.ts";
+import { type Code, makeCode } from "./code.ts";
+import { codePairs } from "./code-values.ts";
 import { type Accounts, type Headers, makeAccounts } from "./accounts.ts";
 import { makeHoldings } from "./holdings.ts";
 import { PNG } from "./images.ts";
@@ -32,6 +34,7 @@ export interface World {
   /** Usernames of people who ask for nothing. */
   readonly people: readonly string[];
   readonly tree: Tree;
+  readonly code: Code;
   readonly related: Related;
   /** Puts the callers and the settings back as they were, since everything after it hangs on them. */
   revive(): Promise<void>;
@@ -69,6 +72,7 @@ export async function makeWorld(app: TestApp): Promise<World> {
   await fillIn(app);
   const tree = await makeTree(db.write, user.id, await blobs.put(PNG));
   await makeHoldings(app);
+  const code = await makeCode(app, tree.projects);
   const late = await person({ username: "late" });
   const accounts = await makeAccounts(app, {
     guarded: administrator,
@@ -113,9 +117,13 @@ export async function makeWorld(app: TestApp): Promise<World> {
     }),
     people,
     tree,
-    related: await readRelated(db.write),
+    code,
+    related: new Map([...(await readRelated(db.write)), ...Object.entries(codePairs(code))]),
     revive: snapshot.revive,
-    restore: snapshot.restore,
+    async restore() {
+      await snapshot.restore();
+      await code.restore();
+    },
   };
 }
 

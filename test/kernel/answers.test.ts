@@ -172,10 +172,10 @@ describe("answers that are not JSON", () => {
       send(port, "GET", `/answers/git/${how}`, { headers });
     assert.equal((await ask("fine")).text, "001e# service=git-upload-pack\n");
     for (const [how, headers, status, text] of [
-      ["fine", {}, 401, "401 Unauthorized\n"],
-      ["forbidden", undefined, 403, "403 Forbidden - You may not push here.\n"],
-      ["fields", undefined, 400, "path is odd\n"],
-      ["bug", undefined, 500, "500 Internal Server Error\n"],
+      ["fine", {}, 401, "Sign in with any user name and a token as the password."],
+      ["forbidden", undefined, 403, "403 Forbidden - You may not push here."],
+      ["fields", undefined, 400, "path is odd"],
+      ["bug", undefined, 500, "500 Internal Server Error"],
     ] as const) {
       const reply = await ask(how, headers);
       assert.equal(reply.status, status);
@@ -185,6 +185,6 @@ describe("answers that are not JSON", () => {
     const { token: narrow } = await app.makeUser({}, ["read_user"]);
     const scope = await ask("fine", { "private-token": narrow });
     assert.equal(scope.status, 403);
-    assert.equal(scope.text, "The request requires higher privileges than provided by the access token.\n");
+    assert.equal(scope.text, "The request requires higher privileges than provided by the access token.");
   });
 });

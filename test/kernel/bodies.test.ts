@@ -67,6 +67,17 @@ const bodies = {
     audit: "form_taken",
     handle: ({ params }) => params,
   }),
+  large: endpoint({
+    method: "POST",
+    path: "/bodies/large/:slug",
+    summary: "Take more parameters than usual",
+    access: signedIn(),
+    params: Type.Object({ slug: Type.String(), text: Type.String({ maxLength: 4_000_000 }) }),
+    mostBody: 3 * 1024 * 1024,
+    returns: Type.Object({ slug: Type.String(), length: Type.Integer() }),
+    audit: "large_taken",
+    handle: ({ params: { slug, text } }) => ({ slug, length: text.length }),
+  }),
 };
 
 describe("raw bodies", () => {
@@ -135,6 +146,22 @@ describe("raw bodies", () => {
     assert.equal((await ingest(JSON.stringify({ private_token: "wrong", sudo: 1 }))).status, 200);
   });
 
+  test("of parameters may be larger where the endpoint says so", async () => {
+    const send = (length: number, token: string | undefined, more: object = {}) =>
+      app.post("/bodies/large/s", { token, payload: { slug: "from the body", text: "x".repeat(length), ...more } });
+    for (const length of [10, 2_000_000]) {
+      const { status, body } = await send(length, user.token);
+      assert.deepEqual([status, body], [201, { slug: "s", length }]);
+    }
+    assert.equal((await send(3_200_000, user.token)).status, 413);
+    const private_token = user.token;
+    assert.equal((await send(10, undefined, { private_token })).status, 201, "a small body may hold a token");
+    assert.equal((await send(2_000_000, undefined, { private_token })).status, 401, "a large one waits for it");
+    const text = "x".repeat(2_000_000);
+    const form = { payload: `text=${text}`, headers: { "content-type": "application/x-www-form-urlencoded" } };
+    assert.equal((await app.post("/bodies/large/s", { token: user.token, ...form })).body.length, text.length);
+  });
+
   test("that are not JSON are 400", async () => {
     const { status, body } = await ingest("{");
     assert.equal(status, 400);
@@ -199,6 +226,7 @@ describe("bodies that wait for authentication", () => {
     chunksRead = 0;
     assert.equal(await answerTo("/api/v4/bodies/stream", {}), 401);
     assert.equal(await answerTo("/api/v4/bodies/strict", {}), 401);
+    assert.equal(await answerTo("/api/v4/bodies/large/s", { "content-type": "application/json" }), 401);
     assert.equal(chunksRead, 0);
     assert.equal(await answerTo("/api/v4/users", { ...form, "private-token": user.token }), 403);
   });

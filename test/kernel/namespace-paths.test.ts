@@ -53,7 +53,9 @@ describe("addresses with a namespace in front", () => {
   let app: TestApp;
   let port: number;
   before(async () => {
-    app = await testApp({ resources: { ...resources, rooted } });
+    // The real ones have the same addresses.
+    const { repositories: _, ...others } = resources;
+    app = await testApp({ resources: { ...others, rooted } });
     port = await listen(app);
   });
   after(() => app.close());
@@ -80,6 +82,21 @@ describe("addresses with a namespace in front", () => {
     assert.equal((await get("/group/x.git/y.git/info/refs")).text, "refs of group/x.git/y for undefined");
   });
 
+  test("people may leave out the .git", async () => {
+    assert.equal((await get("/group/project/info/refs?service=s")).text, "refs of group/project for s");
+    assert.equal((await get("/group/info/info/refs?service=s")).text, "refs of group/info for s");
+  });
+
+  test("what git asks for in vain is told as plain text", async () => {
+    for (const target of ["/group/project.git/HEAD", "/group/project.git/objects/info/packs"]) {
+      const reply = await get(target);
+      assert.equal(reply.status, 404);
+      assert.equal(reply.headers["content-type"], "text/plain");
+      assert.equal(reply.text, "404 Not Found");
+    }
+    assert.equal((await get("/api/v4/x.git/HEAD")).headers["content-type"], "application/json");
+  });
+
   test("names behind the namespace stay parameters", async () => {
     assert.deepEqual((await post("/group/sub/project/alerts/notify/my-tool/abc123")).body, {
       project: "group/sub/project",
@@ -94,12 +111,7 @@ describe("addresses with a namespace in front", () => {
   });
 
   test("what only looks like one is 404", async () => {
-    for (const target of [
-      "/.git/info/refs",
-      "/group/project.git/info",
-      "/group/project/info/refs",
-      "/-/x.git/info/refs",
-    ]) {
+    for (const target of ["/group/project.git/info", "/group/project.git/HEAD", "/-/x.git/info/refs"]) {
       assert.equal((await get(target)).status, 404, target);
     }
     assert.equal((await post("/alerts/notify/slug/id")).status, 404);

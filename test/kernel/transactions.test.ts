@@ -61,12 +61,14 @@ const deeds = {
     summary: "Write in a transaction of one's own",
     transaction: "own",
     audit: "deed_of_its_own",
-    async handle({ databases, params: { name, fail } }) {
+    async handle({ databases, params: { name, fail }, audit, setStatus }) {
       const { id } = await databases.write
         .insertInto("namespaces")
         .values({ path: name, name })
         .returning("id")
         .executeTakeFirstOrThrow();
+      if (fail !== "unsaid") audit({ type: "Deed", id, name });
+      setStatus(202);
       if (fail) throw conflict("Told after the deed");
       return { id };
     },
@@ -161,8 +163,16 @@ describe("transactions", () => {
 
   test("a transaction of its own: what was committed stays, whatever is told afterwards", async () => {
     const name = newName();
-    assert.equal((await post("/deeds/own", { name, fail: "later" })).status, 409);
+    const told = await post("/deeds/own", { name, fail: "later" });
+    assert.equal(told.status, 409);
     assert.equal(await exists(name), true);
+    const [row] = await auditOf(told.headers["x-request-id"]);
+    assert.deepEqual([row?.event, row?.target_name], ["deed_of_its_own", name], "what was said to be done is recorded");
+    const well = await post("/deeds/own", { name: newName() });
+    assert.equal(well.status, 202);
+    assert.equal((await auditOf(well.headers["x-request-id"])).length, 1);
+    const unsaid = await post("/deeds/own", { name: newName(), fail: "unsaid" });
+    assert.deepEqual(await auditOf(unsaid.headers["x-request-id"]), []);
   });
 
   test("audit rows can be neither changed nor deleted", async () => {

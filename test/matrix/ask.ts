@@ -5,6 +5,7 @@ import { pathNames } from "#http/endpoint.ts";
 import { newSshKey } from "#test/support/ssh-keys.ts";
 import { type Cell, keyOf, type Verb } from "./cells.ts";
 import type { MadePlace, PlaceWish } from "./land.ts";
+import { isCodeChild } from "./code.ts";
 import type { Line } from "./line.ts";
 import { isListed, type Owner, seesAll, shownOf } from "./model.ts";
 import { FINGERPRINT } from "./possessions.ts";
@@ -15,6 +16,7 @@ const AT_ONCE = 64;
 const FEW_AT_ONCE = 8;
 const SAME_MACHINE = "127.0.0.1";
 const ELSEWHERE = "203.0.113.7";
+const FORM = "application/x-www-form-urlencoded";
 
 /** What a cell got; `problem` is undefined where it is what it must be. */
 export interface Answer {
@@ -154,15 +156,18 @@ function objectWish(world: World, cell: Cell): Wish | undefined {
 function placeWish(world: World, cell: Cell, apart: boolean): PlaceWish | undefined {
   const { line, caller, visibility, state, verb, expected } = cell;
   if (!line.place || cell.owner === "nowhere") return undefined;
-  const { kind, top, child, holds } = line.place;
+  const { kind, top, holds, code } = line.place;
+  // All code is the same.
+  const child = code ? undefined : line.place.child;
   const isKept = isRead(verb) || (!apart && (expected === "refused" || expected >= 300));
-  const kept = [caller.name, kind, top, child, holds, visibility, state].join();
+  const kept = [caller.name, kind, top, child, holds, code && "code", visibility, state].join();
   const acting = caller.role === "anonymous" ? undefined : actingAccount(world, cell)?.id;
   return {
     ...{ kind, caller, visibility, state, acting },
     ...(top && { top }),
     ...(child && { child }),
     ...(holds && { holds }),
+    ...(code && { code }),
     ...(isKept && { kept }),
   };
 }
@@ -194,9 +199,12 @@ export function requestOf(world: World, cell: Cell, belongings: Belongings): Inj
   const objectName = line.by ?? names[0];
   if (line.object && objectName) params.set(objectName, objectId(world, cell, belongings));
   if (line.has && names[1] !== undefined) params.set(names[1], belongings.given ?? NOBODY);
-  if (line.place) namePlace(line.place, cell, belongings, params, names);
+  if (line.place) namePlace(world, line.place, cell, belongings, params, names);
+  const named = (name: string) => params.get(name) ?? NOBODY;
   const path = formed(
-    addressOf(endpoint).replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params.get(name) ?? NOBODY)),
+    line.place?.overGit
+      ? endpoint.path.replace(/\*(\w+)/, (_, name: string) => named(name))
+      : addressOf(endpoint).replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(named(name))),
     cell.form,
   );
   for (const name of names) params.delete(name);
@@ -205,7 +213,7 @@ export function requestOf(world: World, cell: Cell, belongings: Belongings): Inj
     params.set(`${broken}[x]`, "1");
   }
   const inBody = verb === "POST" || verb === "PUT" || verb === "PATCH";
-  const query = inBody ? new URLSearchParams() : new URLSearchParams(params);
+  const query = inBody && !line.body ? new URLSearchParams() : new URLSearchParams(params);
   const headers: Record<string, string> = { host: "localhost", ...belongings.session };
   showToken(world, cell, belongings.token?.token, headers, query);
   if (caller.sudo) {
@@ -213,13 +221,13 @@ export function requestOf(world: World, cell: Cell, belongings: Belongings): Inj
     if (caller.sudo.by === "header") headers["sudo"] = String(target?.id ?? NOBODY);
     else query.set("sudo", target?.username ?? NOBODY);
   }
-  if (inBody) headers["content-type"] = "application/x-www-form-urlencoded";
+  if (inBody) headers["content-type"] = line.body ? `application/x-${line.body}-request` : FORM;
   return {
     method: verb,
     url: query.size > 0 ? `${path}?${query.toString()}` : path,
     headers,
     remoteAddress: caller.loopback ? SAME_MACHINE : ELSEWHERE,
-    ...(inBody && { payload: params.toString() }),
+    ...(inBody && { payload: line.body ? world.land.code.bodyOf(line.body) : params.toString() }),
   };
 }
 
@@ -240,7 +248,8 @@ function filled(world: World, cell: Cell, { secret, person }: Belongings): strin
 
 /** Names the group or project, by its id unless the form of the cell says how, and what is asked for in it. */
 function namePlace(
-  { by, child, foundBy }: NonNullable<Line["place"]>,
+  { land: { code } }: World,
+  { by, child, foundBy, overGit }: NonNullable<Line["place"]>,
   { form, owner }: Cell,
   { place, project }: Belongings,
   params: URLSearchParams,
@@ -250,11 +259,19 @@ function namePlace(
     params.set("search", place?.name ?? NOBODY);
     return;
   }
-  params.set(by ?? names[0] ?? "", place ? addressIn(form, place) : NOBODY);
+  const nowhere = overGit ? `${NOBODY}/${NOBODY}` : NOBODY;
+  params.set(
+    by ?? names[0] ?? "",
+    place ? addressIn(overGit && !form.includes("path") ? "full path" : form, place) : nowhere,
+  );
   const isThird = child === "service account token";
   if (isThird && names[1] !== undefined) params.set(names[1], String(place?.account ?? NOBODY));
   const childName = names[isThird ? 2 : 1];
   if (!child || childName === undefined) return;
+  if (isCodeChild(child)) {
+    params.set(childName, code.nameOf(child, owner) ?? NOBODY);
+    return;
+  }
   const known = child === "project" ? { own: project } : place?.children;
   params.set(childName, String((known as Partial<Record<Owner, number>> | undefined)?.[owner] ?? NOBODY));
 }

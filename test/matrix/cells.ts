@@ -39,6 +39,7 @@ const OTHER: readonly Form[] = ["encoded slash", "upper case"];
 const BY_PATH: readonly Form[] = ["full path", "full path in upper case", "old path"];
 const VISIBILITIES: readonly Visibility[] = ["private", "internal", "public"];
 const STATES: readonly State[] = ["live", "archived", "archived above", "marked for deletion"];
+const CODE_STATES: readonly State[] = ["code for members", "code for nobody"];
 /** Those who are tried on everything that is not worth trying with all. */
 const FEW = new Set(["anonymous", "user", "administrator", "unknown token", "blocked", "administrator for a user"]);
 const FEW_MEMBERS = new Set(["minimal", "guest", "planner", "reporter", "developer", "maintainer", "owner"]);
@@ -87,13 +88,15 @@ function stateCells(operation: Operation, line: Line, size: Size): Cell[] {
   if (!place || place.foundBy) return [];
   const plain = { operation, line, verb: operation.endpoint.method, form: "plain", badParameter: false } as const;
   const visibilities = size === "all" ? VISIBILITIES : VISIBILITIES.slice(0, 1);
+  const others = STATES.filter((state) => state !== (place.state ?? "live"));
+  const met = others.flatMap((state) => visibilities.map((visibility) => [state, visibility] as const));
+  // What is not for everybody is seen where everybody sees the project.
+  if (place.code) met.push(...CODE_STATES.map((state) => [state, "public"] as const));
   return callersOf(line)
     .filter(({ name }) => size === "all" || FEW.has(name) || FEW_MEMBERS.has(name))
     .flatMap((caller) =>
-      STATES.filter((state) => state !== (place.state ?? "live")).flatMap((state) =>
-        visibilities.map((visibility) =>
-          agreed({ ...plain, caller, scopes: scopesOf(caller)[0], owner: "own", visibility, state }),
-        ),
+      met.map(([state, visibility]) =>
+        agreed({ ...plain, caller, scopes: scopesOf(caller)[0], owner: "own", visibility, state }),
       ),
     );
 }
@@ -108,7 +111,7 @@ function formCells(operation: Operation, line: Line): Cell[] {
     const asked = { ...plain, caller, scopes: scopesOf(caller)[0], owner: "own", visibility: "public", state } as const;
     for (const verb of otherVerbs(operation, line))
       cells.push({ ...asked, verb, expected: verb === "OPTIONS" ? 204 : 405 });
-    for (const form of SAME) if (form !== ".json" || endpoint.mount !== "root") cells.push(agreed({ ...asked, form }));
+    for (const form of SAME) if (form !== ".json" || !mayEndSo(endpoint)) cells.push(agreed({ ...asked, form }));
     if (endpoint.path === "/") continue;
     for (const form of OTHER) cells.push({ ...asked, form, expected: "refused" });
   }
@@ -119,12 +122,16 @@ function formCells(operation: Operation, line: Line): Cell[] {
       BY_PATH.map((f) => [visibility, f] as const),
     )) {
       const asked = { ...plain, caller, scopes: scopesOf(caller)[0], owner: "own", visibility, form } as const;
-      const movedTo = form === "old path" ? ({ movedTo: moved } as const) : {};
+      const movedTo = form === "old path" && !line.place.overGit ? ({ movedTo: moved } as const) : {};
       cells.push(agreed({ ...asked, state: line.place.state ?? "live", ...movedTo }));
     }
   }
   return cells;
 }
+
+/** Whether `.json` is taken for a part of what the address names. */
+const mayEndSo = ({ mount, path }: Operation["endpoint"]) =>
+  mount === "root" || /:(?:file_path|branch|tag_name)$/.test(path);
 
 const agreed = (cell: Omit<Cell, "expected">): Cell => ({ ...cell, expected: expectedStatus(cell.line, cell) });
 
@@ -149,15 +156,17 @@ function meetings(line: Line, caller: Caller, index: number, size: Size): readon
 }
 
 /** Nobody owns anything without being signed in. */
-function ownersOf({ object, place }: Line, { role }: Caller): readonly Owner[] {
+function ownersOf({ object, place, administrator }: Line, { role }: Caller): readonly Owner[] {
   if (place?.foundBy) return ["own"];
   if (place?.child === "project") return ["own", "missing", "nowhere"];
   if (place?.child === "oneself") return ["own", "nowhere"];
+  if (place?.code) return place.child ? ["own", "foreign", "missing", "nowhere"] : ["own", "nowhere"];
   if (place) return place.child ? ["own", "foreign", "above", "missing", "nowhere"] : ["own", "nowhere"];
   if (object === undefined) return ["own"];
   if (role === "anonymous") return ["foreign", "missing"];
   // The first of these meets every scope, and what is done to a newcomer can often not be done to oneself.
-  return object === "newcomer" ? ["foreign", "own", "missing"] : ["own", "foreign", "missing"];
+  const isForOthers = object === "newcomer" && typeof administrator !== "number" && administrator[1] < 300;
+  return isForOthers ? ["foreign", "own", "missing"] : ["own", "foreign", "missing"];
 }
 
 type Scopes = readonly string[] | undefined;

@@ -1,8 +1,10 @@
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
+import type { Services } from "#services.ts";
 import type { Caller } from "./callers.ts";
-import type { Place, State, Visibility } from "./line.ts";
-import { fillAccount, giveKnownKey, tokenOf } from "./possessions.ts";
+import { type Code, isCodeChild, makeCode } from "./code.ts";
+import type { CodeState, Place, State, Visibility } from "./line.ts";
+import { deployKeyOf, fillAccount, giveKnownKey, tokenOf } from "./possessions.ts";
 import { makeRoof, type Roof } from "./roofs.ts";
 import {
   type At,
@@ -20,7 +22,7 @@ import {
 import type { Account, World } from "./world.ts";
 
 /** A group or project to be made, where the one who acts has what the caller's grants say. */
-export interface PlaceWish extends Pick<Place, "kind" | "top" | "child" | "holds"> {
+export interface PlaceWish extends Pick<Place, "kind" | "top" | "child" | "holds" | "code"> {
   readonly caller: Caller;
   /** The user who acts, if one does. */
   readonly acting: number | undefined;
@@ -49,6 +51,8 @@ type Children = Readonly<Record<"own" | "foreign" | "above", number>>;
 /** The groups and projects that the cells are about. */
 export interface Land {
   make(wishes: readonly PlaceWish[]): Promise<MadePlace[]>;
+  /** What is in the repositories of projects. */
+  readonly code: Code;
   /** A user and a public group that belong nowhere. */
   readonly user: Account;
   readonly group: number;
@@ -72,12 +76,13 @@ interface Site {
 }
 
 export async function makeLand(
-  db: Db,
+  services: Services,
   makeAccount: World["makeAccount"],
   somebody: Account,
   accounts: readonly Account[],
   avatar: string,
 ): Promise<Land> {
+  const db = services.db.write;
   const [user, child, third, elsewhere, above] = [
     await makeAccount(),
     await makeAccount(),
@@ -111,6 +116,8 @@ export async function makeLand(
   };
   await fillAccounts(db, accounts, [user.id, child.id, third.id]);
   await giveKnownKey(db, user.id);
+  const code = await makeCode(services, otherProject);
+  const [keyElsewhere = 0] = await insertDeployKeysIn(db, user.id, [otherProject]);
   const domainElsewhere = await insertForId(db, "verified_domains", domain(other));
   const personElsewhere = await makeAccount(personOf(other));
   // The list of all service accounts shows three at least.
@@ -154,10 +161,12 @@ export async function makeLand(
     );
     await insert(db, "stars", sites.flatMap(starsOf));
     await insert(db, "identities", sites.filter(({ wish }) => wish.holds === "SAML users").flatMap(identitiesOf));
+    await code.fill(sites.filter(({ wish }) => wish.code).map(({ id }) => id));
     const robots = await makeRobots(sites);
     const own = new Map([
       ...(await insertEvents(sites)),
       ...(await insertDomains(sites)),
+      ...(await insertDeployKeys(sites)),
       ...(await makePeople(sites)),
     ]);
     return sites.map((site) => {
@@ -176,6 +185,7 @@ export async function makeLand(
       oneself: { own: wish.acting ?? 0, foreign: 0, above: 0 },
       share: { own: invited, foreign: invitedElsewhere, above: invitedAbove },
       "audit event": { own: made, foreign: eventElsewhere[wish.kind], above: roof.event },
+      "deploy key": { own: made, foreign: keyElsewhere, above: keyElsewhere },
       domain: { own: made, foreign: domainElsewhere, above: domainElsewhere },
       "enterprise user": { own: made, foreign: personElsewhere.id, above: personElsewhere.id },
       "service account": { own: robot?.id ?? 0, foreign: robotElsewhere.id, above: robotElsewhere.id },
@@ -185,7 +195,7 @@ export async function makeLand(
       // It is made for each request.
       project: { own: 0, foreign: 0, above: 0 },
     };
-    return known[wish.child ?? "project"];
+    return known[wish.child === undefined || isCodeChild(wish.child) ? "project" : wish.child];
   }
 
   function membersOf({ wish, at }: Site) {
@@ -252,6 +262,15 @@ export async function makeLand(
     return new Map(wanted.map((site, index) => [site, ids[index] ?? 0]));
   }
 
+  async function insertDeployKeys(sites: readonly Site[]): Promise<Map<Site, number>> {
+    const wanted = sites.flatMap((site) =>
+      site.wish.holds === "deploy keys" ? three(site) : site.wish.child === "deploy key" ? [site] : [],
+    );
+    const projects = wanted.map(({ id }) => id);
+    const ids = await insertDeployKeysIn(db, user.id, projects);
+    return new Map(wanted.map((site, index) => [site, ids[index] ?? 0]));
+  }
+
   async function makePeople(sites: readonly Site[]): Promise<Map<Site, number>> {
     const wanted = sites.flatMap((site) =>
       site.wish.holds === "enterprise users" ? three(site) : site.wish.child === "enterprise user" ? [site] : [],
@@ -289,6 +308,7 @@ export async function makeLand(
 
   return {
     make,
+    code,
     user,
     group: outside,
     event: eventElsewhere.group,
@@ -296,6 +316,18 @@ export async function makeLand(
     settle: () => sql`analyze namespaces, projects, members, shares, routes`.execute(db),
     digestOf: (places) => digestOf(db, places),
   };
+}
+
+/** A key for each of the projects. */
+async function insertDeployKeysIn(db: Db, userId: number, projects: readonly number[]): Promise<number[]> {
+  const rows = projects.map(() => deployKeyOf(userId));
+  const ids = await insertForIds(db, "keys", rows, "title");
+  await insert(
+    db,
+    "deploy_keys_projects",
+    projects.map((project_id, index) => ({ project_id, key_id: ids[index] ?? 0 })),
+  );
+  return ids;
 }
 
 const three = <T>(thing: T): T[] => [thing, thing, thing];
@@ -306,6 +338,12 @@ const personOf = (groupId: number) => ({ provisioned_by_group_id: groupId, two_f
 /** A service account of a group. */
 const robotOf = (groupId: number) => ({ provisioned_by_group_id: groupId, user_type: "service_account" as const });
 
+/** The setting by which code is not for everybody who sees it. */
+function codeFor(state: State) {
+  const level = { "code for members": "private", "code for nobody": "disabled" }[state as CodeState];
+  return { preferences: level === undefined ? {} : { repository_access_level: level } };
+}
+
 /** Makes the groups and projects under an old path and renames them all. */
 async function insertSites(db: Db, avatar: string, planned: readonly Pick<Site, "wish" | "roof">[]): Promise<Site[]> {
   const rows = planned.map(({ wish: { kind, top, visibility, state }, roof }) => {
@@ -315,7 +353,9 @@ async function insertSites(db: Db, avatar: string, planned: readonly Pick<Site, 
       marked_for_deletion_at: state === "marked for deletion" ? new Date().toISOString() : null,
       ...{ avatar_blob: avatar, avatar_file: "avatar.gif" },
     };
-    return { kind, name, row: kind === "group" ? group(top ? null : roof.id, columns) : project(roof.id, columns) };
+    const row =
+      kind === "group" ? group(top ? null : roof.id, columns) : project(roof.id, { ...columns, ...codeFor(state) });
+    return { kind, name, row };
   });
   const ids = new Map<string, number>();
   for (const [kind, table] of [
@@ -339,7 +379,7 @@ async function insertSites(db: Db, avatar: string, planned: readonly Pick<Site, 
   });
 }
 
-/** Three projects of their own for everybody, each starred by its owner, and whatever else users have. */
+/** Three projects of their own for everybody, each starred by its owner and with a deploy key, and whatever else users have. */
 async function fillAccounts(db: Db, accounts: readonly Account[], others: readonly number[]) {
   const owned = accounts.flatMap(three);
   const ids = await insertForIds(
@@ -354,6 +394,7 @@ async function fillAccounts(db: Db, accounts: readonly Account[], others: readon
     owners.map(({ project_id, user_id }) => membership({ project_id }, user_id, "owner")),
   );
   await insert(db, "stars", owners);
+  await insertDeployKeysIn(db, others[0] ?? 0, ids);
   for (const { id } of accounts) await fillAccount(db, id, others);
 }
 
@@ -369,6 +410,10 @@ async function digestOf(db: Db, places: readonly MadePlace[]): Promise<string> {
       union all select s.xmin::text || s::text from shares s
         where group_id = any(${groups}::bigint[]) or project_id = any(${projects}::bigint[])
       union all select s.xmin::text || s::text from stars s where project_id = any(${projects}::bigint[])
+      union all select d.xmin::text || d::text from deploy_keys_projects d
+        where project_id = any(${projects}::bigint[])
+      union all select e.xmin::text || e::text from events e where project_id = any(${projects}::bigint[])
+      union all select r.xmin::text || r::text from repositories r where project_id = any(${projects}::bigint[])
       union all select d.xmin::text || d::text from verified_domains d where group_id = any(${groups}::bigint[])
       union all select u.xmin::text || u::text from users u where provisioned_by_group_id = any(${groups}::bigint[])
       union all select t.xmin::text || t::text from users u join personal_access_tokens t on t.user_id = u.id

@@ -4,7 +4,9 @@ import type { Level } from "./callers.ts";
 export type Statuses = number | readonly [own: number, foreign: number, missing: number];
 
 export type Visibility = "private" | "internal" | "public";
-export type State = "live" | "archived" | "archived above" | "marked for deletion";
+export type State = "live" | "archived" | "archived above" | "marked for deletion" | CodeState;
+/** Who the code of a project is for, where that is not everybody who sees it. */
+export type CodeState = "code for members" | "code for nobody";
 
 /** The group or project that a request is about. */
 export interface Place {
@@ -28,7 +30,11 @@ export interface Place {
     | "enterprise user"
     | "service account"
     // The third name: the second is the account that has it.
-    | "service account token";
+    | "service account token"
+    | "deploy key"
+    | CodeChild;
+  /** Whether administrators find what stands at another place, too. */
+  readonly adminsFind?: true;
   /** Whether what stands so at a group above is found here too. */
   readonly inherits?: true;
   /** What the request lists: there are three of them in the place, and groups and projects among them are private. */
@@ -43,7 +49,17 @@ export interface Place {
     | "enterprise users"
     | "SAML users"
     | "service accounts"
-    | "service account tokens";
+    | "service account tokens"
+    | "deploy keys";
+  /** The project has a repository with something in it, and to read that takes a Reporter where it is closed. */
+  readonly code?: "read" | "push";
+  /**
+   * Git itself asks: it names the project by its full path, of now or of before, and is asked for a token wherever it
+   * shows none and is refused.
+   */
+  readonly overGit?: true;
+  /** The status of what is not there, where that is not 404. */
+  readonly lacking?: number;
   /**
    * The request is a list by whose `search` those who see the place find it, or its members and administrators, or of
    * those who are signed in its members alone.
@@ -54,6 +70,9 @@ export interface Place {
   /** What those who may are answered in a state where that is no success. */
   readonly answers?: Readonly<Partial<Record<State, number>>>;
 }
+
+/** What is in a repository that a name in a path stands for. */
+export type CodeChild = "branch" | "tag" | "commit" | "blob" | "file";
 
 /** What a user can have that the second name in a path stands for; a follower, who is the caller, has no name. */
 export type Possession =
@@ -87,6 +106,12 @@ export interface More {
    * one which somebody has.
    */
   readonly send?: string;
+  /** The scopes that what is sent asks for, where those are fewer. */
+  readonly scopesForThis?: string;
+  /** What git sends, where that is not parameters. */
+  readonly body?: "git-upload-pack" | "git-receive-pack";
+  /** Whether the audit log has nothing of what it does: events tell of it. */
+  readonly unaudited?: true;
   /** A field that only administrators are shown. */
   readonly adminsSee?: string;
   /** What external users are answered, where that is not what others are. */
@@ -116,6 +141,7 @@ export interface Line extends More {
 export const WRITE = "api";
 export const READ = "api read_api";
 export const READ_USER = "api read_api read_user";
+export const READ_CODE = "api read_api read_repository";
 
 /** An endpoint that has nothing to do with a group or project. */
 export function line(
@@ -131,7 +157,8 @@ export function line(
 type InPlace = More & Omit<Place, "kind" | "least"> & { readonly signedIn?: true };
 
 function inPlace(kind: Place["kind"], least: Place["least"], success: number, scopes: string, more: InPlace): Line {
-  const { signedIn, top, by, forThis, child, inherits, holds, foundBy, state, answers, ...rest } = more;
+  const { signedIn, top, by, forThis, child, adminsFind, inherits, holds, code, overGit, lacking, ...others } = more;
+  const { foundBy, state, answers, ...rest } = others;
   return {
     anonymous: least === "viewer" && !signedIn ? success : 401,
     user: success,
@@ -146,7 +173,11 @@ function inPlace(kind: Place["kind"], least: Place["least"], success: number, sc
       ...(forThis && { forThis }),
       ...(child && { child }),
       ...(inherits && { inherits }),
+      ...(adminsFind && { adminsFind }),
       ...(holds && { holds }),
+      ...(code && { code }),
+      ...(overGit && { overGit }),
+      ...(lacking !== undefined && { lacking }),
       ...(foundBy && { foundBy }),
       ...(state && { state }),
       ...(answers && { answers }),

@@ -1,4 +1,15 @@
-import { inGroup, inProject, type Line, line, READ, READ_USER, WRITE } from "./line.ts";
+import {
+  type CodeChild,
+  inGroup,
+  inProject,
+  type Line,
+  line,
+  type More,
+  READ,
+  READ_CODE,
+  READ_USER,
+  WRITE,
+} from "./line.ts";
 
 const FOUND = [200, 200, 404] as const;
 const MADE = [201, 201, 404] as const;
@@ -27,6 +38,21 @@ const ROBOT = { user_type: "service_account" } as const;
 const SHUT = { archived: 403, "marked for deletion": 403 } as const;
 const NEW_EMAIL = "email=*@example.com";
 const PENDING = { state: "blocked_pending_approval" } as const;
+
+const COMMIT = "branch=main&commit_message=x";
+const DEPLOY_KEY = { child: "deploy key" } as const;
+const NEW_DEPLOY_KEY = "title=*&key={ssh_key}";
+
+/** Code is open to whoever sees the project, but in what is closed only to those from Reporter on. */
+const readCode = (child?: CodeChild, more: More = {}) =>
+  inProject("viewer", 200, READ_CODE, { code: "read", ...(child && { child }), ...more });
+/** Nothing is changed in what is put away. */
+const changeCode = (status: number, more: Parameters<typeof inProject>[3]) =>
+  inProject("developer", status, WRITE, { code: "push", answers: CLOSED, ...more });
+
+const FETCH = "api read_repository write_repository";
+const PUSH = "api write_repository";
+const OVER_GIT = { overGit: true, unaudited: true } as const;
 
 /** One line an endpoint: for those not signed in, users, administrators, and the scopes that open it. */
 export const lines: Readonly<Record<string, Line>> = {
@@ -248,6 +274,75 @@ export const lines: Readonly<Record<string, Line>> = {
   }),
   "DELETE /projects/:id/members/:user_id": inProject("maintainer", 204, WRITE, { child: "member" }),
 
+  "GET /deploy_keys": line(401, 403, 200, READ),
+  "POST /deploy_keys": line(401, 403, 201, WRITE, { send: NEW_DEPLOY_KEY }),
+  // Somebody new has nothing in common with anybody.
+  "GET /users/:id_or_username/project_deploy_keys": line([404, 404, 404], [200, 403, 404], [200, 403, 404], READ, {
+    object: "newcomer",
+  }),
+  "GET /projects/:id/deploy_keys": inProject("maintainer", 200, READ, { holds: "deploy keys" }),
+  "GET /projects/:id/deploy_keys/:key_id": inProject("maintainer", 200, READ, DEPLOY_KEY),
+  "POST /projects/:id/deploy_keys": inProject("maintainer", 201, WRITE, { send: NEW_DEPLOY_KEY }),
+  "PUT /projects/:id/deploy_keys/:key_id": inProject("maintainer", 200, WRITE, { ...DEPLOY_KEY, send: "can_push=1" }),
+  "POST /projects/:id/deploy_keys/:key_id/enable": inProject("maintainer", 201, WRITE, {
+    ...{ ...DEPLOY_KEY, adminsFind: true },
+  }),
+  "POST /projects/:id/deploy_keys/:key_id/disable": inProject("maintainer", 201, WRITE, DEPLOY_KEY),
+  "DELETE /projects/:id/deploy_keys/:key_id": inProject("maintainer", 204, WRITE, DEPLOY_KEY),
+
+  "GET /*project.git/info/refs": inProject("viewer", 200, FETCH, {
+    ...{ ...OVER_GIT, code: "read", send: "service=git-upload-pack" },
+  }),
+  "POST /*project.git/git-upload-pack": inProject("viewer", 200, FETCH, {
+    ...{ ...OVER_GIT, code: "read", body: "git-upload-pack" },
+  }),
+  "POST /*project.git/git-receive-pack": inProject("developer", 200, PUSH, {
+    ...{ ...OVER_GIT, code: "push", body: "git-receive-pack", answers: CLOSED },
+  }),
+
+  "GET /projects/:id/repository/tree": readCode(),
+  "GET /projects/:id/repository/blobs/:sha": readCode("blob"),
+  "GET /projects/:id/repository/blobs/:sha/raw": readCode("blob"),
+  "GET /projects/:id/repository/files/:file_path": readCode("file"),
+  "GET /projects/:id/repository/files/:file_path/raw": readCode("file"),
+  "GET /projects/:id/repository/files/:file_path/blame": readCode("file"),
+  "POST /projects/:id/repository/files/:file_path": changeCode(201, { send: `file_path=*&${COMMIT}&content=x` }),
+  "PUT /projects/:id/repository/files/:file_path": changeCode(200, {
+    ...{ child: "file", lacking: 400, send: `${COMMIT}&content=x` },
+  }),
+  "DELETE /projects/:id/repository/files/:file_path": changeCode(204, { child: "file", lacking: 400, send: COMMIT }),
+  "GET /projects/:id/repository/branches": readCode(),
+  "GET /projects/:id/repository/branches/:branch": readCode("branch"),
+  "POST /projects/:id/repository/branches": changeCode(201, { send: "branch=*&ref=main" }),
+  "DELETE /projects/:id/repository/branches/:branch": changeCode(204, { child: "branch" }),
+  "DELETE /projects/:id/repository/merged_branches": changeCode(202, {}),
+  "GET /projects/:id/repository/tags": readCode(),
+  "GET /projects/:id/repository/tags/:tag_name": readCode("tag"),
+  "POST /projects/:id/repository/tags": changeCode(201, { send: "tag_name=*&ref=main" }),
+  "DELETE /projects/:id/repository/tags/:tag_name": changeCode(204, { child: "tag" }),
+  "GET /projects/:id/repository/commits": readCode(),
+  "GET /projects/:id/repository/commits/:sha": readCode("commit"),
+  "GET /projects/:id/repository/commits/:sha/diff": readCode("commit"),
+  "GET /projects/:id/repository/commits/:sha/refs": readCode("commit"),
+  "GET /projects/:id/repository/commits/:sha/sequence": readCode("commit"),
+  // Nothing is signed.
+  "GET /projects/:id/repository/commits/:sha/signature": inProject("viewer", 404, READ_CODE, {
+    ...{ code: "read", child: "commit" },
+  }),
+  "POST /projects/:id/repository/commits": changeCode(201, {
+    send: `${COMMIT}&actions[][action]=create&actions[][file_path]=*&actions[][content]=x`,
+  }),
+  "POST /projects/:id/repository/commits/:sha/cherry_pick": changeCode(201, { child: "commit", send: "branch=here" }),
+  "POST /projects/:id/repository/commits/:sha/revert": changeCode(201, { child: "commit", send: "branch=main" }),
+  "GET /projects/:id/repository/compare": readCode(undefined, { send: "from=here&to=main" }),
+  "GET /projects/:id/repository/merge_base": readCode(undefined, { send: "refs[]=here&refs[]=main" }),
+  "GET /projects/:id/repository/contributors": readCode(),
+  "GET /projects/:id/repository/archive": readCode(),
+  "GET /projects/:id/repository/archive.tar.gz": readCode(),
+  "GET /projects/:id/repository/archive.tgz": readCode(),
+  "GET /projects/:id/repository/archive.tar": readCode(),
+  "GET /projects/:id/repository/archive.zip": readCode(),
+
   "GET /application/settings": line(401, 403, 200, READ),
   "PUT /application/settings": line(401, 403, 200, WRITE, { send: "default_branch_name=main" }),
   "GET /audit_events": line(401, 403, 200, READ),
@@ -284,6 +379,12 @@ export const furtherLines: Readonly<Record<string, readonly Line[]>> = {
   "PUT /projects/:id": [inProject("maintainer", 200, WRITE, { forThis: "owner", send: "visibility={visibility}" })],
   "DELETE /groups/:id/members/:user_id": [inGroup("viewer", 204, WRITE, { signedIn: true, child: "oneself" })],
   "DELETE /projects/:id/members/:user_id": [inProject("viewer", 204, WRITE, { signedIn: true, child: "oneself" })],
+  "GET /*project.git/info/refs": [
+    inProject("viewer", 200, FETCH, {
+      ...{ ...OVER_GIT, code: "read", send: "service=git-receive-pack", answers: CLOSED },
+      ...{ signedIn: true, forThis: "developer", scopesForThis: PUSH },
+    }),
+  ],
   "POST /projects/:id/members": [inProject("maintainer", 201, WRITE, { forThis: "owner", send: OWNER })],
   "PUT /projects/:id/members/:user_id": [
     inProject("maintainer", 200, WRITE, { forThis: "owner", child: "member", send: "access_level=50" }),

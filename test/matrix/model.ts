@@ -43,7 +43,8 @@ function plainStatus(line: Line, { caller, owner, badParameter }: Asked): number
   const statuses = line[actingRole(caller)];
   const byOwner =
     typeof statuses === "number" ? { own: statuses, foreign: statuses, missing: statuses } : named(statuses);
-  if (badParameter && Math.min(...Object.values(byOwner)) < 400) return 400;
+  // Whom the rule refuses is not told of parameters; whose object it is, is looked up behind them.
+  if (badParameter && (typeof statuses !== "number" || statuses < 400)) return 400;
   if (line.external !== undefined && isExternal(caller)) return line.external;
   return byOwner[owner === "own" || owner === "foreign" ? owner : "missing"];
 }
@@ -55,14 +56,19 @@ function statusInPlace(line: Line, place: Place, asked: Asked): number {
   if (role === "anonymous" && line.anonymous === 401) return 401;
   // What a parameter names is looked up when parameters have been read.
   if (place.by !== undefined && badParameter) return 400;
-  if (owner === "nowhere" || !isSeen(place, asked)) return 404;
+  if (owner === "nowhere" || !isSeen(place, asked)) return place.overGit && role === "anonymous" ? 401 : 404;
   if (movedTo !== undefined) return movedTo;
   const lacks = (least: Place["least"]) => role !== "administrator" && levelIn(place, caller) < levelOf(least);
   if (lacks(place.least)) return 403;
+  const isCodeOpen = state !== "code for members" && isOpen(asked);
+  if (place.code && (state === "code for nobody" || (!isCodeOpen && lacks("reporter"))))
+    return place.overGit && role === "anonymous" ? 401 : 403;
   if (badParameter) return 400;
-  if (owner !== "own" && !(owner === "above" && place.inherits)) return 404;
+  const isFound = owner === "own" || (owner === "above" && place.inherits);
+  if (!isFound && !(owner !== "missing" && place.adminsFind && role === "administrator")) return place.lacking ?? 404;
   if (place.child === "oneself" && !isMember(place, caller)) return 404;
   if (place.forThis && lacks(place.forThis)) return 403;
+  if (line.scopesForThis !== undefined && asked.scopes && !isAmong(line.scopesForThis, asked.scopes)) return 403;
   if (line.external !== undefined && isExternal(caller)) return line.external;
   return place.answers?.[state] ?? Number(line[role]);
 }
@@ -71,13 +77,17 @@ const levelOf = (least: Place["least"]) =>
   least === "viewer" ? 0 : least === "administrator" ? Number.POSITIVE_INFINITY : LEVELS[least];
 
 /** Whether the caller sees the group or project at all. */
-export function isSeen(place: Place, { caller, visibility }: Asked): boolean {
+export function isSeen(place: Place, asked: Asked): boolean {
+  const { caller } = asked;
   const role = actingRole(caller);
-  if (role === "administrator" || visibility === "public") return true;
+  if (role === "administrator" || isOpen(asked)) return true;
   if (role === "anonymous") return false;
-  if (visibility === "internal" && !isExternal(caller)) return true;
   return levelIn(place, caller) > 0 || (place.kind === "group" && hasSomethingInside(caller));
 }
+
+/** Whether its visibility alone opens it to the caller. */
+const isOpen = ({ caller, visibility }: Asked) =>
+  visibility === "public" || (visibility === "internal" && actingRole(caller) !== "anonymous" && !isExternal(caller));
 
 /** Whether a list must show the group or project. */
 export function isListed(place: Place, asked: Asked): boolean {
@@ -133,4 +143,7 @@ function actingRole({ role, sudo }: Caller): Role {
 const named = ([own, foreign, missing]: readonly [number, number, number]) => ({ own, foreign, missing });
 
 const opens = (line: Line, scopes: readonly string[]) =>
-  line.scopes === "any" ? scopes.length > 0 : line.scopes.split(" ").some((scope) => scopes.includes(scope));
+  line.scopes === "any" ? scopes.length > 0 : isAmong(line.scopes, scopes);
+
+const isAmong = (wanted: string, scopes: readonly string[]) =>
+  wanted.split(" ").some((scope) => scopes.includes(scope));

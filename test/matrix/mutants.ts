@@ -30,6 +30,8 @@ export interface Mutation {
 interface Seen {
   readonly level: number;
   readonly visibility: number;
+  readonly archived: boolean;
+  readonly code_access?: string;
 }
 
 const PUBLIC = 20;
@@ -38,7 +40,8 @@ const INTERNAL = 10;
 const widened: readonly Mutation[] = SCOPES.map((scope) => ({
   name: `scope ${scope} opens it`,
   weaken({ access, method }) {
-    const known = access.scopes.includes(scope) || scope === "api" || (scope === "read_api" && method === "GET");
+    const reads = method === "GET" && !access.forGit;
+    const known = access.scopes.includes(scope) || scope === "api" || (scope === "read_api" && reads);
     return known ? undefined : { access: { scopes: [...access.scopes, scope] } };
   },
   likely: isAs("administrator", scope),
@@ -127,10 +130,34 @@ const inPlaces: readonly Mutation[] = [
   seen(
     "who has one role less may",
     isRole,
-    (row, { least }) => ({ level: row.level >= levelBelow(least) ? Math.max(row.level, levelOf(least)) : row.level }),
-    ({ caller, line }) => caller.name === nameBelow(line.place?.least),
+    ({ level }, place) => ({ level: level >= levelBelow(place) ? Math.max(level, levelOf(place)) : level }),
+    ({ caller, line, visibility }) => visibility === "private" && caller.name === nameBelow(line.place),
   ),
   seen("whoever sees it may", isRole, () => ({ level: LEVELS.owner }), isAt("user", "public")),
+  seen(
+    "whoever reads code may push it",
+    ({ code, forThis }) => code !== undefined && forThis !== undefined,
+    ({ level }) => ({ level: level >= LEVELS.reporter ? Math.max(level, LEVELS.developer) : level }),
+    isAt("reporter", "private"),
+  ),
+  seen(
+    "what is archived can be pushed to",
+    ({ code, forThis }) => code === "push" || (code !== undefined && forThis !== undefined),
+    () => ({ archived: false }),
+    ({ caller, state }) => caller.name === "owner" && state.startsWith("archived"),
+  ),
+  seen(
+    "code is for everybody who sees the project",
+    ({ code }) => code !== undefined,
+    () => ({ code_access: "enabled" }),
+    ({ caller, state }) => caller.name === "owner" && state === "code for nobody",
+  ),
+  {
+    name: "what is marked for deletion can be pushed to",
+    weaken: (_, lines) =>
+      placesOf(lines).some(({ code, forThis }) => code === "push" || (code && forThis)) ? neverEnding : undefined,
+    likely: ({ caller, state }) => caller.name === "owner" && state === "marked for deletion",
+  },
   seen("everything counts as public", isAny, () => ({ visibility: PUBLIC }), isAt("user", "private")),
   seen(
     "what is internal counts as public",
@@ -164,7 +191,9 @@ const inPlaces: readonly Mutation[] = [
   {
     name: "external users count as others",
     weaken({ access }, lines) {
-      const differs = placesOf(lines).some(({ foundBy }) => foundBy === undefined || foundBy === "viewers");
+      const differs = lines.some(
+        ({ place, user }) => place && place.foundBy !== "members" && place.foundBy !== "its own" && user !== 404,
+      );
       const check = (caller: Caller) => access.check({ ...caller, actor: insider(caller.actor) });
       return differs ? { access: { check } } : undefined;
     },
@@ -202,20 +231,24 @@ export const mutations: readonly Mutation[] = [...widened, ...general, ...forgiv
 
 const placesOf = (lines: readonly Line[]): Place[] => lines.flatMap(({ place }) => place ?? []);
 
-/** The place that is looked up to decide, if there is one. */
-const placeOf = (lines: readonly Line[]): Place | undefined =>
-  placesOf(lines).find(({ foundBy, least }) => !foundBy && least !== "administrator");
+/** The places that are looked up to decide. */
+const lookedUp = (lines: readonly Line[]): Place[] =>
+  placesOf(lines).filter(({ foundBy, least }) => !foundBy && least !== "administrator");
+
+const placeOf = (lines: readonly Line[]): Place | undefined => lookedUp(lines)[0];
 
 const LEAST_FIRST = Object.values(LEVELS);
-function levelOf(least: Place["least"]): number {
-  return least === "viewer" || least === "administrator" ? 0 : LEVELS[least];
+/** The least role that opens the place where nothing else does. */
+function levelOf({ least, code }: Place): number {
+  if (least === "viewer") return code ? LEVELS.reporter : 0;
+  return least === "administrator" ? 0 : LEVELS[least];
 }
-function levelBelow(least: Place["least"]): number {
-  return LEAST_FIRST.findLast((level) => level < levelOf(least)) ?? 0;
+function levelBelow(place: Place): number {
+  return LEAST_FIRST.findLast((level) => level < levelOf(place)) ?? 0;
 }
 
-function nameBelow(least: Place["least"] = "viewer"): string | undefined {
-  return Object.entries(LEVELS).find(([, level]) => level === levelBelow(least))?.[0];
+function nameBelow(place: Place | undefined): string | undefined {
+  return place && Object.entries(LEVELS).find(([, level]) => level === levelBelow(place))?.[0];
 }
 
 function isAny(): boolean {
@@ -224,12 +257,15 @@ function isAny(): boolean {
 function isBelow({ top }: Place): boolean {
   return !top;
 }
-function isRole({ least }: Place): boolean {
-  return least !== "viewer";
+function isRole({ least, code }: Place): boolean {
+  return least !== "viewer" || code !== undefined;
 }
 
 const isId = (text = "") => /^\d+$/.test(text);
-const publicly = (caller: Caller): Caller => ({ ...caller, db: changing(caller.db, () => ({ visibility: PUBLIC })) });
+const publicly = (caller: Caller): Caller => ({
+  ...caller,
+  db: changing(caller.db, isSeen, () => ({ visibility: PUBLIC })),
+});
 
 /** A mutation of the rows by which is decided. */
 function seen(
@@ -238,15 +274,15 @@ function seen(
   change: (row: Seen, place: Place) => Partial<Seen>,
   likely: Mutation["likely"],
 ): Mutation {
-  const known = new Map<string, NonNullable<Weaker["db"]>>();
-  const weakerDb = (place: Place) => (db: Databases) => changing(db, (row) => change(row, place));
+  const known = new Map<number, NonNullable<Weaker["db"]>>();
+  const weakerDb = (place: Place) => (db: Databases) => changing(db, isSeen, (row) => change(row, place));
   return {
     name,
     weaken(_, lines) {
-      const place = placeOf(lines);
-      if (!place || !concerns(place)) return undefined;
-      const db = known.get(place.least) ?? weakerDb(place);
-      known.set(place.least, db);
+      const place = lookedUp(lines).find(concerns);
+      if (!place) return undefined;
+      const db = known.get(levelOf(place)) ?? weakerDb(place);
+      known.set(levelOf(place), db);
       return { db };
     },
     likely,
@@ -281,18 +317,27 @@ function loading(db: Databases, reword: <L extends { readonly text: string }>(lo
   return { ...db, point: { ...db.point, load: (lookup, key) => db.point.load(reword(lookup), key) } };
 }
 
-function changing(db: Databases, change: (row: Seen) => Partial<Seen>): Databases {
+/** The rows of one kind, read otherwise than they are. */
+function changing<R extends object>(
+  db: Databases,
+  concerns: (row: object) => row is R,
+  change: (row: R) => Partial<R>,
+): Databases {
   return {
     ...db,
     point: {
       ...db.point,
       async load(lookup, key) {
         const row = await db.point.load(lookup, key);
-        return row && isSeen(row) ? { ...row, ...change(row) } : row;
+        return row && concerns(row) ? { ...row, ...change(row) } : row;
       },
     },
   };
 }
+
+/** A row that says whether what it is about comes to its end. */
+const isEnding = (row: object): row is { readonly ending: boolean } => "ending" in row;
+const neverEnding: Weaker = { db: (db) => changing(db, isEnding, () => ({ ending: false })) };
 
 const isSeen = (row: object): row is Seen => "level" in row && "visibility" in row;
 

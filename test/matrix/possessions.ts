@@ -55,6 +55,9 @@ const sshKeyOf = (user_id: number, title: string): Row => ({
   ...{ kind: "user", usage_type: "auth", created_at: new Date().toISOString() },
 });
 
+/** A key that opens the projects which it is told of. */
+export const deployKeyOf = (user_id: number): Row => ({ ...sshKeyOf(user_id, word()), kind: "deploy" });
+
 /** The fingerprint of a key that somebody has. */
 export const FINGERPRINT = `SHA256:${"0".repeat(43)}`;
 
@@ -85,7 +88,7 @@ export async function fillAccount(db: Db, user_id: number, others: readonly numb
 
 /** Makes accounts as they were before requests gave them more, or set them otherwise. */
 export async function renew(db: Db) {
-  await sql`delete from keys where title not like ${`${KEPT}%`}`.execute(db);
+  await sql`delete from keys where kind = 'user' and title not like ${`${KEPT}%`}`.execute(db);
   await sql`delete from emails where email not like ${`${KEPT}%`}`.execute(db);
   await sql`update users set following_count = 0, view_diffs_file_by_file = false
     where following_count <> 0 or view_diffs_file_by_file`.execute(db);

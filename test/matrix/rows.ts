@@ -37,6 +37,7 @@ interface PlaceColumns {
   readonly marked_for_deletion_at?: string | null;
   readonly avatar_blob?: string;
   readonly avatar_file?: string;
+  readonly preferences?: object;
 }
 
 const place = ({ path = word(), name = path, visibility = "public", ...columns }: PlaceColumns): Row => ({
@@ -49,7 +50,10 @@ export const group = (parent_id: number | null, columns: PlaceColumns = {}): Row
   ...place(columns),
 });
 
-export const project = (namespace_id: number, columns: PlaceColumns = {}): Row => ({ namespace_id, ...place(columns) });
+export const project = (namespace_id: number, columns: PlaceColumns = {}): Row => ({
+  ...{ namespace_id, default_branch: "main" },
+  ...place(columns),
+});
 
 /** The name under which the log has what was not done by a request. */
 export const MADE = "made_by_matrix";

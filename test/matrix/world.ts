@@ -97,7 +97,7 @@ export async function makeWorld(app: TestApp): Promise<World> {
   const password_digest = await app.services.passwords.hash(password);
   const somebody = await makeAccount();
   const everybody = [...accounts.values(), ...Object.values(targets)];
-  const land = await makeLand(write, makeAccount, somebody, everybody, await app.services.blobs.put(GIF));
+  const land = await makeLand(app.services, makeAccount, somebody, everybody, await app.services.blobs.put(GIF));
   return {
     accounts,
     targets,

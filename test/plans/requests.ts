@@ -62,6 +62,8 @@ const PLACES = ["", "pagination=keyset", "page=500&per_page=100"];
 export interface Request {
   readonly caller: "anonymous" | "user" | "member of 5,000" | "member of the largest" | "administrator";
   readonly path: string;
+  /** Whether it is refused, once that was looked up. */
+  readonly refused?: true;
 }
 
 export function requests(): Request[] {

@@ -4,6 +4,7 @@ import { administratorToken, memberToken, seededEngine, userToken } from "#bench
 import { LARGEST_GROUP } from "#db/seed-tree.ts";
 import { testApp } from "#test/support/app.ts";
 import { type Cost, explainer } from "./explain.ts";
+import { gitRequests, type Named as NamedKeys } from "./git-requests.ts";
 import { type Recorded, recordStatements } from "./record.ts";
 import { identityRequests, type Named as NamedPeople } from "./identity-requests.ts";
 import { type Request, requests } from "./requests.ts";
@@ -55,7 +56,7 @@ function fail(text: string) {
   console.log(text);
 }
 
-async function ask({ caller, path }: Request) {
+async function ask({ caller, path, refused }: Request) {
   const request = `${caller} ${path}`;
   const statements = await recordStatements(async () => {
     // The first time a connection plans the statement.
@@ -63,7 +64,7 @@ async function ask({ caller, path }: Request) {
       const began = performance.now();
       const { status, text } = await app.get(path, { token: tokens[caller] });
       if (times > 0) took.push({ ms: performance.now() - began, request });
-      if (status !== 200 && status !== 405) fail(`${request}: ${status} ${text}`);
+      if (refused ? status !== 403 : status !== 200 && status !== 405) fail(`${request}: ${status} ${text}`);
     }
   });
   if (statements.length > 2 * MOST_STATEMENTS) fail(`${request}: ${statements.length} statements`);
@@ -104,10 +105,25 @@ async function namedPeople(employer: number): Promise<NamedPeople> {
   return { ...rows[0], employer };
 }
 
+async function namedKeys({ largest, project }: Named): Promise<NamedKeys> {
+  const { rows: people } = await client.query(
+    `select m.user_id as id from members m join namespaces n on n.id = m.group_id
+     where n.traversal_ids[1] = $1 and m.access_level >= 40 and m.expires_at is null
+     order by cardinality(n.traversal_ids), m.id limit 1`,
+    [largest.id],
+  );
+  const { rows } = await client.query(
+    `select project_id as project, min(key_id) as key from deploy_keys_projects
+     group by project_id order by count(*) desc, project_id limit 1`,
+  );
+  return { project, opened: rows[0], maintainer: people[0].id };
+}
+
 const places = await named();
 const people = await namedPeople(places.largest.id);
-const asked = [...requests(), ...treeRequests(places), ...identityRequests(people)].filter(({ caller, path }) =>
-  `${caller} ${path}`.includes(values.only),
+const keys = await namedKeys(places);
+const asked = [...requests(), ...treeRequests(places), ...identityRequests(people), ...gitRequests(keys)].filter(
+  ({ caller, path }) => `${caller} ${path}`.includes(values.only),
 );
 for (const request of asked) await ask(request);
 await app.close();

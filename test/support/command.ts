@@ -28,7 +28,8 @@ export function start(args: readonly string[], env: Readonly<Record<string, stri
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("FAIRLEAD_"));
   const child = spawn(program, args, {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...Object.fromEntries(inherited), ...env },
+    // Several run at once, and only one would have the usual port.
+    env: { ...Object.fromEntries(inherited), FAIRLEAD_SSH_PORT: "0", ...env },
   });
   const killAtExit = () => child.kill("SIGKILL");
   process.once("exit", killAtExit);

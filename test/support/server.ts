@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
+import { connect, createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -15,6 +16,9 @@ const logKept = 100_000;
 export type RunningServer = {
   /** Address without a trailing slash, such as `http://127.0.0.1:40123`. */
   url: string;
+  /** Address of SSH, such as `ssh://git@127.0.0.1:40124`, which is served a moment after the rest. */
+  ssh: string;
+  sshReady(): Promise<void>;
   /** The root administrator's token, with every scope; on a database that has users already, whatever `env` gave. */
   token: string;
   databaseUrl: string;
@@ -31,6 +35,7 @@ export async function startServer(env: Record<string, string> = {}): Promise<Run
   const databaseUrl = env["FAIRLEAD_DATABASE_URL"] ?? (await freshDatabase());
   const token = env["FAIRLEAD_ROOT_TOKEN"] ?? `flpat-${randomBytes(24).toString("base64url")}`;
   const port = env["FAIRLEAD_PORT"] ?? String(await freePort());
+  const sshPort = env["FAIRLEAD_SSH_PORT"] ?? String(await freePort());
   const dataDir = await mkdtemp(join(tmpdir(), "fairlead-test-"));
   const child = spawn(fairlead, ["serve"], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -43,6 +48,7 @@ export async function startServer(env: Record<string, string> = {}): Promise<Run
       FAIRLEAD_DATABASE_URL: databaseUrl,
       FAIRLEAD_ROOT_TOKEN: token,
       FAIRLEAD_PORT: port,
+      FAIRLEAD_SSH_PORT: sshPort,
     },
   });
   let log = "";
@@ -69,7 +75,17 @@ export async function startServer(env: Record<string, string> = {}): Promise<Run
     await stop();
     throw new Error(`${(error as Error).message}\n${log}`, { cause: error });
   }
-  return { url, token, databaseUrl, pid: child.pid as number, log: () => log, exited: () => ended, stop };
+  return {
+    url,
+    ssh: `ssh://git@127.0.0.1:${sshPort}`,
+    sshReady: () => untilAccepts(child, Number(sshPort)),
+    token,
+    databaseUrl,
+    pid: child.pid as number,
+    log: () => log,
+    exited: () => ended,
+    stop,
+  };
 }
 
 /** The settings of the person who runs the tests must not change what is tested. */
@@ -98,6 +114,21 @@ async function untilReady(child: ChildProcess, url: string): Promise<void> {
     await pause(25);
   }
   throw new Error(`fairlead serve was not ready within ${startLimit} ms`);
+}
+
+async function untilAccepts(child: ChildProcess, port: number): Promise<void> {
+  const deadline = Date.now() + startLimit;
+  while (Date.now() < deadline && !hasEnded(child)) {
+    const socket = connect(port, "127.0.0.1");
+    const isOpen = await once(socket, "connect").then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    if (isOpen) return;
+    await pause(25);
+  }
+  throw new Error(`nothing accepted at port ${port}`);
 }
 
 async function stopProcess(child: ChildProcess): Promise<void> {

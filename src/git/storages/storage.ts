@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { Readable, Writable } from "node:stream";
+import type { Objects } from "#git/objects/object.ts";
 
 /** The name of a repository on its storage, made of a hash: no part of it was chosen by a person. */
 export type RepositoryName = `@hashed/${string}`;
@@ -15,23 +16,35 @@ export interface Storage {
   repository(name: RepositoryName): Repository;
   /** All that it holds, in no order. */
   repositories(): AsyncIterable<RepositoryName>;
+  /** Throws where nothing can be written to it. */
+  probe(): Promise<void>;
 }
 
 /** One repository where it is kept. Nobody learns where that is. */
 export interface Repository {
   readonly name: RepositoryName;
   readonly storage: string;
-  /** Makes it empty if it is not there. Of many who do so at once each finds it made. */
-  create(defaultBranch: string): Promise<void>;
+  readonly objects: Objects;
+  /**
+   * Makes it if it is not there, empty or with what `git fast-import` is told. Of many who do so at once each finds it
+   * made, and as a whole.
+   */
+  create(defaultBranch: string, beginning?: string): Promise<void>;
   exists(): Promise<boolean>;
   /** Ends it; what is not there is ended already. */
   remove(): Promise<void>;
+  /** Says which branch is looked at first, whether it is there or not. */
+  setHead(branch: string): Promise<void>;
+  /** Packs what pushes left, beside whoever reads and pushes meanwhile. What nothing leads to stays for two weeks. */
+  maintain(call?: { readonly signal?: AbortSignal }): Promise<void>;
+  /** Takes away what a git that was killed left to keep others from changing these refs. */
+  unlock(refs: readonly string[]): Promise<void>;
   /** Bytes on disk. */
   size(): Promise<number>;
   /** One digest of all refs and where they point: two copies with the same one have the same refs. */
   refsChecksum(): Promise<string>;
   uploadPack(call: PackCall): Promise<Running>;
-  receivePack(call: PackCall & { readonly rules?: PushRules }): Promise<Running>;
+  receivePack(call: PushCall): Promise<Running>;
   run(call: PlumbingCall): Promise<Running>;
 }
 
@@ -44,6 +57,9 @@ export interface PackCall {
   readonly signal?: AbortSignal;
 }
 
+/** Nothing is pushed without rules. */
+type PushCall = PackCall & ({ readonly mode: "advertise" } | { readonly mode: "stateless"; readonly rules: PushRules });
+
 /** What can be decided only when the objects of a push are there, told to the hook that does. */
 export interface PushRules {
   /** Branches, in full, that may only move forward. */
@@ -53,6 +69,7 @@ export interface PushRules {
 /** The plumbing that may be run in a repository; nothing else may. */
 export const PLUMBING = [
   "archive",
+  "blame",
   "cat-file",
   "commit-tree",
   "diff-tree",
@@ -76,11 +93,15 @@ export interface PlumbingCall {
   readonly values?: readonly string[];
   /** Paths, which stand behind `--` and are taken as they are, not as patterns. */
   readonly paths?: readonly string[];
-  /** What it is told; left out, its input is empty. With `open` the caller writes to `input`. */
-  readonly input?: string | Buffer | "open";
+  /** All that it is told; left out, its input is empty. */
+  readonly input?: string | Buffer;
+  /** Whether the caller goes on to write to `input` of what runs, and ends it. */
+  readonly asked?: true;
   readonly signal?: AbortSignal;
   /** Milliseconds, 30 s if left out; `Infinity` for one that is kept. */
   readonly timeout?: number;
+  /** Whether it lasts as long as a client takes for its output. */
+  readonly transfer?: true;
 }
 
 /** A git process that was let on; it is stopped with its children when its time or its caller's is over. */

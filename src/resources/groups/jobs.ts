@@ -1,4 +1,5 @@
 import Type from "typebox";
+import type { Tx } from "#db/database.ts";
 import { defineJob } from "#jobs/define.ts";
 import { holdTreeAlone } from "#resources/namespaces/tree.ts";
 import {
@@ -24,7 +25,8 @@ export const removeGroup = defineJob({
     const { id } = payload;
     if (!(await step((tx) => beginRemoval(tx, payload)))) return;
     while (await step((tx) => endSomeAccounts(tx, services.jobs, id))) signal.throwIfAborted();
-    for (const removeSome of [releaseSomeUsers, removeSomeProjects, removeSomeGroups, removeSomeRows]) {
+    const removeProjects = (tx: Tx) => removeSomeProjects(tx, services.jobs, id);
+    for (const removeSome of [releaseSomeUsers, removeProjects, removeSomeGroups, removeSomeRows]) {
       while (await step((tx) => removeSome(tx, id))) signal.throwIfAborted();
     }
     await transaction((tx) => removeGroups(tx, [id]));

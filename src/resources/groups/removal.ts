@@ -5,6 +5,7 @@ import type { Jobs } from "#jobs/add.ts";
 import type { JobKind } from "#jobs/define.ts";
 import { badRequest, conflict, missing } from "#lib/refusal.ts";
 import { fullPath } from "#resources/namespaces/queries.ts";
+import { deleteProjects } from "#resources/repositories/removal.ts";
 import { endAccount } from "#resources/users/removal.ts";
 
 /** A group and when it was marked for deletion: marked anew, it is another case. */
@@ -129,7 +130,7 @@ export async function releaseSomeUsers(tx: Tx, id: number): Promise<boolean> {
 }
 
 /** Removes some of the projects in a group, or what belongs to them; false when there are none. */
-export async function removeSomeProjects(tx: Tx, id: number): Promise<boolean> {
+export async function removeSomeProjects(tx: Tx, jobs: Jobs, id: number): Promise<boolean> {
   const { rows } = await sql<{ id: number }>`
     select p.id from namespaces g
       join namespaces n on n.traversal_ids >= g.traversal_ids and n.traversal_ids < g.subtree_end
@@ -139,7 +140,7 @@ export async function removeSomeProjects(tx: Tx, id: number): Promise<boolean> {
   const ids = rows.map((row) => row.id);
   if (await removedMany(tx, "stars", sql`project_id = any(${ids}::bigint[])`)) return true;
   if (await removedMany(tx, "members", sql`project_id = any(${ids}::bigint[])`)) return true;
-  await sql`delete from projects where id = any(${ids}::bigint[])`.execute(tx);
+  await deleteProjects(tx, jobs, sql`id = any(${ids}::bigint[])`);
   return true;
 }
 

@@ -91,8 +91,8 @@ export const groups = {
     access: inGroup("viewer"),
     params: GroupView,
     returns: GroupDetail,
-    handle: ({ db, actor, group, params, site }) =>
-      viewGroup(db, group.id, { actor, level: group.level, site }, params.with_projects ?? true),
+    handle: ({ db, actor, group, params: { with_projects = true }, site, services }) =>
+      viewGroup(db, group.id, { actor, level: group.level, site }, with_projects ? services : undefined),
   }),
 
   create: endpoint({

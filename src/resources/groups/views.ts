@@ -9,6 +9,7 @@ import { projects } from "#resources/projects/queries.ts";
 import { viewProjects } from "#resources/projects/views.ts";
 import { presentShare } from "#resources/shares/entity.ts";
 import { sharesOf } from "#resources/shares/queries.ts";
+import type { Services } from "#services.ts";
 import { type GroupDetail, presentGroup } from "./entity.ts";
 import { groups } from "./queries.ts";
 
@@ -19,20 +20,25 @@ export interface Viewer {
   readonly site: string;
 }
 
-/** One group with what surrounds it. */
-export async function viewGroup(db: Db, id: number, viewer: Viewer, withProjects = false): Promise<GroupDetail> {
+/** One group with what surrounds it, and where `services` say how to reach them with its projects. */
+export async function viewGroup(
+  db: Db,
+  id: number,
+  viewer: Viewer,
+  services?: Pick<Services, "config">,
+): Promise<GroupDetail> {
   const row = await groups(db).where("n.id", "=", id).where("n.kind", "=", "group").executeTakeFirst();
   if (!row) throw missing("Group");
   const shares = await sharesOf(db, viewer.actor, "group", [id]);
   return {
     ...presentGroup(viewer.site)(row),
     shared_with_groups: shares.map(presentShare),
-    ...(withProjects && (await projectsOf(db, id, viewer))),
+    ...(services && (await projectsOf(db, id, { ...viewer, services }))),
   };
 }
 
 /** The newest projects of a group and of those that are shared with it. */
-async function projectsOf(db: Db, id: number, viewer: Viewer) {
+async function projectsOf(db: Db, id: number, viewer: Viewer & { readonly services: Pick<Services, "config"> }) {
   // Whoever belongs to a group sees all that is in it.
   const insider = isAdministrator(viewer.actor) || viewer.level >= LEVELS.guest;
   const own = sql<boolean>`p.namespace_id = ${id} and ${insider ? sql`true` : visibleTo(viewer.actor)}`;

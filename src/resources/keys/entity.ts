@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { CurrentUser } from "#resources/users/entity.ts";
-import type { KeyRow } from "./queries.ts";
+import type { KeyRow, LinkRow } from "./queries.ts";
 
 const Time = Type.String({ format: "date-time" });
 const exact = { additionalProperties: false };
@@ -21,8 +21,30 @@ export const PublishedKey = Type.Object(published, { ...exact, title: "Published
 /** A user's key as they and administrators see it. */
 export const Key = Type.Object({ ...published, last_used_at: Nullable(Time) }, { ...exact, title: "Key" });
 
-/** A key and whose it is. */
-export const KeyWithUser = Type.Object({ ...Key.properties, user: CurrentUser }, { ...exact, title: "KeyWithUser" });
+/** That a deploy key opens a project. */
+const DeployKeyLink = Type.Object(
+  {
+    id: Type.Integer(),
+    deploy_key_id: Type.Integer(),
+    project_id: Type.Integer(),
+    created_at: Time,
+    updated_at: Time,
+    can_push: Type.Boolean(),
+  },
+  { ...exact, title: "DeployKeyLink" },
+);
+
+/** A key and whose it is, or who added it. */
+export const KeyWithUser = Type.Object(
+  {
+    ...Key.properties,
+    user: Nullable(CurrentUser),
+    deploy_keys_projects: Type.Optional(
+      Type.Array(DeployKeyLink, { description: "What a deploy key opens, at most 100 of it" }),
+    ),
+  },
+  { ...exact, title: "KeyWithUser" },
+);
 
 export const presentKey = (row: KeyRow): Static<typeof Key> => ({
   id: row.id,
@@ -32,6 +54,15 @@ export const presentKey = (row: KeyRow): Static<typeof Key> => ({
   last_used_at: row.last_used_at,
   key: row.key,
   usage_type: row.usage_type,
+});
+
+export const presentLink = ({ key_id, ...link }: LinkRow): Static<typeof DeployKeyLink> => ({
+  id: link.id,
+  deploy_key_id: key_id,
+  project_id: link.project_id,
+  created_at: link.created_at,
+  updated_at: link.updated_at,
+  can_push: link.can_push,
 });
 
 export const presentPublished =

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { readSshKey } from "#lib/ssh-keys.ts";
+import { keysOn } from "#resources/deploy-keys/test-support.ts";
 import { type Reply, type TestApp, type TestUser, testApp } from "#test/support/app.ts";
 import { newSshKey } from "#test/support/ssh-keys.ts";
 
@@ -165,6 +166,58 @@ describe("SSH keys", () => {
     }
     assert.equal((await app.get(`/keys/${own.id}`, { token: user.token })).status, 403);
     assert.equal((await app.get("/keys", { token: user.token })).status, 403);
+  });
+
+  test("of a deploy key they find who added it, and what it opens", async () => {
+    const on = keysOn(app);
+    const place = await on.site();
+    const other = await on.site(place.maintainer);
+    const { token, id } = place.maintainer;
+    await on.added(other);
+    const made = await on.added(place, { can_push: true });
+    await app.post(`${other.keys}/${made.id}/enable`, { token });
+    const found = await app.get(`/keys/${made.id}`, { token: admin.token });
+    assert.equal(found.status, 200);
+    const { user, deploy_keys_projects, ...key } = found.body;
+    const { can_push: _, creator_active: __, fingerprint, fingerprint_sha256, ...plain } = made;
+    assert.deepEqual(key, plain);
+    assert.deepEqual([user.id, user.email], [id, place.maintainer.email]);
+    assert.deepEqual(
+      deploy_keys_projects.map(({ id: link, created_at, updated_at, ...rest }: any) => {
+        assert.ok(link > 0 && Date.parse(created_at) <= Date.parse(updated_at));
+        return rest;
+      }),
+      [
+        { deploy_key_id: made.id, project_id: place.id, can_push: true },
+        { deploy_key_id: made.id, project_id: other.id, can_push: false },
+      ],
+    );
+    for (const query of [{ fingerprint }, { fingerprint: fingerprint_sha256 }]) {
+      const { body } = await app.get("/keys", { token: admin.token, query });
+      // The creator's activity is noted a moment after their request.
+      assert.deepEqual({ ...body, user: body.user.id }, { ...found.body, user: id });
+    }
+    assert.equal((await app.get(`/keys/${made.id}`, { token })).status, 403);
+    const before = deploy_keys_projects[1].updated_at;
+    await app.put(`${other.keys}/${made.id}`, { token, payload: { can_push: true } });
+    const { body: changed } = await app.get(`/keys/${made.id}`, { token: admin.token });
+    assert.equal(changed.deploy_keys_projects[1].can_push, true);
+    assert.ok(changed.deploy_keys_projects[1].updated_at > before);
+    await sql`update users set removal_began_at = now() where id = ${id}`.execute(app.services.db.write);
+    const orphaned = await app.get(`/keys/${made.id}`, { token: admin.token });
+    assert.deepEqual([orphaned.status, orphaned.body.user], [200, null], "until it is the ghost's");
+  });
+
+  test("deploy keys are in nobody's own list, and nobody's to delete there", async () => {
+    const on = keysOn(app);
+    const place = await on.site();
+    const { token, id } = place.maintainer;
+    const made = await on.added(place);
+    for (const path of ["/user/keys", `/users/${id}/keys`]) assert.deepEqual((await app.get(path, { token })).body, []);
+    assert.equal((await app.get(`/user/keys/${made.id}`, { token })).status, 404);
+    assert.equal((await app.delete(`/user/keys/${made.id}`, { token })).status, 404);
+    assert.equal((await app.delete(`/users/${id}/keys/${made.id}`, { token: admin.token })).status, 404);
+    assert.equal((await app.get(`${place.keys}/${made.id}`, { token })).status, 200);
   });
 
   test("a fingerprint that is none is 400, one that no key has 404", async () => {

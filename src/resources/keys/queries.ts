@@ -1,16 +1,17 @@
+import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import { Refusal } from "#lib/refusal.ts";
 
-/** The keys of users, of one where one is named. */
-export function keysOf(db: Db, userId?: number) {
-  const keys = db
+/** Keys of every kind: those of users, and deploy keys, which belong to whoever added them. */
+export const allKeys = (db: Db) =>
+  db
     .selectFrom("keys as k")
-    .select(["k.id", "k.title", "k.key", "k.usage_type", "k.created_at", "k.expires_at", "k.last_used_at"])
-    // Only the keys of other kinds belong to nobody.
-    .select((row) => row.ref("k.user_id").$notNull().as("user_id"))
-    .where("k.kind", "=", "user");
-  return userId === undefined ? keys : keys.where("k.user_id", "=", userId);
-}
+    .select(["k.id", "k.title", "k.key", "k.usage_type", "k.created_at", "k.expires_at", "k.last_used_at", "k.kind"])
+    .select((row) => row.ref("k.user_id").$notNull().as("user_id"));
+
+/** The keys of a user. */
+export const keysOf = (db: Db, userId: number) =>
+  allKeys(db).where("k.kind", "=", "user").where("k.user_id", "=", userId);
 
 export type KeyRow = Awaited<ReturnType<ReturnType<typeof keysOf>["executeTakeFirstOrThrow"]>>;
 
@@ -21,8 +22,22 @@ const MD5 = /^(?:MD5:)?((?:[\da-f]{2}:){15}[\da-f]{2})$/i;
 export async function keyByFingerprint(db: Db, fingerprint: string, fips: boolean): Promise<KeyRow | undefined> {
   const md5 = MD5.exec(fingerprint)?.[1];
   if (SHA256.test(fingerprint)) {
-    return keysOf(db).where("k.fingerprint_sha256", "=", fingerprint).executeTakeFirst();
+    return allKeys(db).where("k.fingerprint_sha256", "=", fingerprint).executeTakeFirst();
   }
   if (md5 === undefined || fips) throw new Refusal("invalid", "Failed to return the key");
-  return keysOf(db).where("k.fingerprint_md5", "=", md5.toLowerCase()).orderBy("k.id").executeTakeFirst();
+  return allKeys(db).where("k.fingerprint_md5", "=", md5.toLowerCase()).orderBy("k.id").executeTakeFirst();
 }
+
+const MOST_LINKS = 100;
+
+/** The projects that a deploy key opens, the first of them. */
+export const linksOf = (db: Db, keyId: number) =>
+  db
+    .selectFrom("deploy_keys_projects")
+    .select(["id", "key_id", "project_id", "created_at", "updated_at", "can_push"])
+    .where("key_id", "=", keyId)
+    .orderBy("id")
+    .limit(sql.lit(MOST_LINKS))
+    .execute();
+
+export type LinkRow = Awaited<ReturnType<typeof linksOf>>[number];

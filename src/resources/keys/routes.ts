@@ -12,9 +12,9 @@ import { presentCurrentUser } from "#resources/users/present.ts";
 import { account, identitiesOf } from "#resources/users/queries.ts";
 import type { Services } from "#services.ts";
 import { addKey, removeKey } from "./actions.ts";
-import { Key, KeyWithUser, presentKey, presentPublished, PublishedKey } from "./entity.ts";
+import { Key, KeyWithUser, presentKey, presentLink, presentPublished, PublishedKey } from "./entity.ts";
 import { Fingerprint, KeyId, KeyOfUser, NamedUser, NewKey, NewKeyOfUser } from "./params.ts";
-import { keyByFingerprint, type KeyRow, keysOf } from "./queries.ts";
+import { allKeys, keyByFingerprint, type KeyRow, keysOf, linksOf } from "./queries.ts";
 
 const scopes = ["read_user"] as const;
 const order = { id: "k.id" };
@@ -127,7 +127,7 @@ export const keys = {
     params: Type.Object({ id: Id }),
     returns: KeyWithUser,
     handle: async ({ db, params, ...around }) =>
-      withUser(around, await keysOf(db).where("k.id", "=", params.id).executeTakeFirst()),
+      withUser(around, await allKeys(db).where("k.id", "=", params.id).executeTakeFirst()),
   }),
 };
 
@@ -168,7 +168,12 @@ interface Around {
 
 async function withUser({ databases, services, site }: Around, key: KeyRow | undefined) {
   const user = key && (await account(databases, key.user_id));
-  if (!user) throw missing("Key");
-  const identities = await identitiesOf(databases.read, [user.id]);
-  return { ...presentKey(key), user: presentCurrentUser(user, identities, { site, now: services.now() }) };
+  // A deploy key outlives whoever added it, of whom nothing is told while they are being removed.
+  if (!key || (!user && key.kind === "user")) throw missing("Key");
+  const identities = user ? await identitiesOf(databases.read, [user.id]) : [];
+  return {
+    ...presentKey(key),
+    user: user ? presentCurrentUser(user, identities, { site, now: services.now() }) : null,
+    ...(key.kind === "deploy" && { deploy_keys_projects: (await linksOf(databases.read, key.id)).map(presentLink) }),
+  };
 }

@@ -4,7 +4,6 @@ import { isAdministrator } from "#access/actor.ts";
 import { hasRole, type ProjectSeen } from "#access/containers.ts";
 import { VISIBILITIES } from "#access/roles.ts";
 import type { Tx } from "#db/database.ts";
-import type { InstanceSettings } from "#db/settings.ts";
 import type { Database } from "#db/types.ts";
 import { isBranchName } from "#lib/branch-names.ts";
 import { type Problems, refuse, throwProblems } from "#lib/problems.ts";
@@ -13,6 +12,7 @@ import { avatarColumns, checkAvatar } from "#resources/avatars/images.ts";
 import { checkVisibility, holdPlace } from "#resources/namespaces/placement.ts";
 import { checkPath, checkProjectName } from "#resources/namespaces/validate.ts";
 import type { Writing } from "#resources/namespaces/writing.ts";
+import { drawStorage } from "#resources/settings/storages.ts";
 import type { NewProject, ProjectChanges } from "./params.ts";
 import { keepOwner, openPlace, refuseTakenPath, type Target } from "./places.ts";
 import { chosenPreferences } from "./preferences.ts";
@@ -28,6 +28,7 @@ export async function createProject(
   target: Target,
   creatorId: number,
   { actor, settings, blobs }: Writing,
+  storages: readonly string[],
 ): Promise<number> {
   const place = await openPlace(tx, actor, target);
   const name = (given.name ?? given.path ?? "").trim();
@@ -42,8 +43,9 @@ export async function createProject(
   checkPath(problems, path, "below");
   checkVisibility(problems, visibility, place, { actor, settings });
   const columns = checkedColumns(problems, given);
-  if (isAdministrator(actor) && given.repository_storage !== undefined) {
-    columns.repository_storage = checkedStorage(problems, given.repository_storage, settings);
+  const wanted = isAdministrator(actor) ? given.repository_storage : undefined;
+  if (wanted !== undefined && !storages.includes(wanted)) {
+    refuse(problems, "repository_storage", "is not included in the list");
   }
   throwProblems(problems);
   await refuseTakenPath(tx, place.id, path);
@@ -52,6 +54,7 @@ export async function createProject(
     .insertInto("projects")
     .values({
       default_branch: settings.default_branch_name,
+      repository_storage: wanted ?? drawStorage(settings, storages),
       ...columns,
       ...(await avatarColumns(given.avatar, blobs)),
       preferences: chosenPreferences(given),
@@ -129,15 +132,6 @@ function checkedColumns(problems: Problems, given: Omit<Changes, "id">): Columns
   }
   if (given.avatar) checkAvatar(problems, given.avatar);
   return columns;
-}
-
-function checkedStorage(
-  problems: Problems,
-  storage: string,
-  { repository_storages_weighted: known }: InstanceSettings,
-) {
-  if (!Object.hasOwn(known as object, storage)) refuse(problems, "repository_storage", "is not included in the list");
-  return storage;
 }
 
 /** Topics as they were given first, each once whatever its case. */

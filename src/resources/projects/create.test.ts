@@ -39,7 +39,7 @@ describe("creating a project", () => {
     assert.equal(project.owner.id, user.id);
     assert.equal(project.namespace.kind, "user");
     assert.equal(project.http_url_to_repo, `http://localhost/${user.username}/ete-a-paris-2.git`);
-    assert.equal(project.ssh_url_to_repo, `git@localhost:${user.username}/ete-a-paris-2.git`);
+    assert.equal(project.ssh_url_to_repo, `ssh://git@localhost:2222/${user.username}/ete-a-paris-2.git`);
     assert.deepEqual(project.permissions, {
       project_access: { access_level: 50, notification_level: 3 },
       group_access: null,

@@ -12,10 +12,10 @@ export const removeMarkedProject = defineJob({
   queue: "bulk",
   payload: Type.Object({ id: Type.Integer(), marked_at: Type.String() }, { additionalProperties: false }),
   key: ({ id }) => String(id),
-  run: ({ payload, transaction }) =>
+  run: ({ payload, services, transaction }) =>
     transaction(async (tx) => {
       await sql`set local statement_timeout = ${sql.lit(LONGEST)}`.execute(tx);
-      await removeProject(tx, payload.id, payload.marked_at);
+      await removeProject(tx, services.jobs, payload.id, payload.marked_at);
     }),
 });
 

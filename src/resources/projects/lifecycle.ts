@@ -1,9 +1,11 @@
 import { sql } from "kysely";
 import type { Tx } from "#db/database.ts";
+import type { Jobs } from "#jobs/add.ts";
 import { type Problems, throwProblems } from "#lib/problems.ts";
 import { badRequest } from "#lib/refusal.ts";
 import { checkVisibility } from "#resources/namespaces/placement.ts";
 import type { Writing } from "#resources/namespaces/writing.ts";
+import { deleteProjects } from "#resources/repositories/removal.ts";
 import { lockedProject } from "./actions.ts";
 import { keepOwner, openPlace, refuseTakenPath, type Target } from "./places.ts";
 
@@ -48,8 +50,8 @@ export async function restoreProject(tx: Tx, id: number) {
 }
 
 /** Removes a project that is still marked as it was then, with all that belongs to it: a restore finds all or nothing. */
-export const removeProject = (tx: Tx, id: number, markedAt: string) =>
-  tx.deleteFrom("projects").where("id", "=", id).where("marked_for_deletion_at", "=", markedAt).execute();
+export const removeProject = (tx: Tx, jobs: Jobs, id: number, markedAt: string) =>
+  deleteProjects(tx, jobs, sql`id = ${id} and marked_for_deletion_at = ${markedAt}`);
 
 /** Projects whose time to be restored is over, a batch of them. */
 export const overdueProjects = (tx: Tx, days: number, most: number) =>

@@ -7,6 +7,7 @@ import type { Databases, Db } from "#db/database.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { type Page, pageOf } from "#http/paging.ts";
 import { missing } from "#lib/refusal.ts";
+import type { Services } from "#services.ts";
 import { Project, ProjectSummary } from "./entity.ts";
 import {
   type Among,
@@ -32,11 +33,12 @@ interface Asking {
   readonly params: Filters;
   readonly page: Page<typeof ProjectPage>;
   readonly site: string;
+  readonly services: Services;
 }
 
-async function listed({ db, actor, params, page, site }: Asking, among: Among) {
+async function listed({ db, actor, params, page, site, services }: Asking, among: Among) {
   const { query, options } = await listProjects(db, among, actor, params);
-  return viewProjects(db, await page.rows(query, options), { actor, site }, params.simple);
+  return viewProjects(db, await page.rows(query, options), { actor, site, services }, params.simple);
 }
 
 export const projectLists = {

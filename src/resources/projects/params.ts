@@ -64,6 +64,7 @@ const creation = {
     }),
   ),
   repository_storage: Type.Optional(Type.String({ maxLength: 255, description: "For administrators" })),
+  initialize_with_readme: Type.Optional(Type.Boolean({ description: "Whether it begins with a commit" })),
   ...settings,
 };
 const NAMED = { atLeastOneOf: [["name", "path"]] };

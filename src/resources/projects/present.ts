@@ -8,15 +8,21 @@ import type { ShareRow } from "#resources/shares/queries.ts";
 import { presentSummary } from "#resources/users/present.ts";
 import type { GroupOfProject, Project, ProjectShare, ProjectSummary } from "./entity.ts";
 import { presentPreferences } from "./preferences.ts";
-import type { Levels, NamespaceOfProjects, Owner, ProjectRow } from "./queries.ts";
+import type { Levels, NamespaceOfProjects, Owner, ProjectRow, RepositoryOfProject } from "./queries.ts";
 
 /** Clients know how loud a project is by number; 3 leaves it to the user. */
 const NOTIFICATION_LEVEL = 3;
 
+/** Where links to the instance begin, and addresses for git over SSH up to the full path. */
+interface Addresses {
+  readonly site: string;
+  readonly ssh: string;
+}
+
 export const presentProjectSummary = (
   row: ProjectRow,
-  namespace: NamespaceOfProjects,
-  site: string,
+  { namespace, repository }: Pick<Surroundings, "namespace" | "repository">,
+  { site, ssh }: Addresses,
 ): ProjectSummary => {
   const fullPath = `${namespace.full_path}/${row.path}`;
   return {
@@ -30,10 +36,12 @@ export const presentProjectSummary = (
     default_branch: row.default_branch,
     tag_list: row.topics,
     topics: row.topics,
-    ssh_url_to_repo: `git@${new URL(site).hostname}:${fullPath}.git`,
+    ssh_url_to_repo: `${ssh}${fullPath}.git`,
     http_url_to_repo: `${site}/${fullPath}.git`,
     web_url: `${site}/${fullPath}`,
-    readme_url: null,
+    readme_url: repository?.readme
+      ? `${site}/${fullPath}/-/blob/${encodeURI(`${row.default_branch}/${repository.readme}`).replaceAll("#", "%23")}`
+      : null,
     forks_count: row.forks_count,
     avatar_url:
       row.avatar_file === null ? null : `${site}/uploads/-/system/project/avatar/${row.id}/${row.avatar_file}`,
@@ -46,6 +54,7 @@ export const presentProjectSummary = (
 /** What is known of a project beside its row. */
 export interface Surroundings {
   readonly namespace: NamespaceOfProjects;
+  readonly repository: RepositoryOfProject | undefined;
   readonly owner: Owner | undefined;
   readonly shares: readonly ShareRow[];
   readonly levels: Levels | undefined;
@@ -53,10 +62,10 @@ export interface Surroundings {
 
 export const presentProject = (
   row: ProjectRow,
-  { namespace, owner, shares, levels }: Surroundings,
-  { site, administrator }: { site: string; administrator: boolean },
+  { namespace, repository, owner, shares, levels }: Surroundings,
+  { site, ssh, administrator }: Addresses & { readonly administrator: boolean },
 ): Project => {
-  const summary = presentProjectSummary(row, namespace, site);
+  const summary = presentProjectSummary(row, { namespace, repository }, { site, ssh });
   const preferences = presentPreferences(row.preferences);
   const markedOn = row.marked_for_deletion_at?.slice(0, 10) ?? null;
   return {
@@ -64,7 +73,7 @@ export const presentProject = (
     updated_at: row.updated_at,
     container_registry_image_prefix: `${new URL(site).host}/${summary.path_with_namespace.toLowerCase()}`,
     _links: linksOf(`${site}/api/v4/projects/${row.id}`, preferences),
-    empty_repo: true,
+    empty_repo: (repository?.pushed_at ?? null) === null,
     archived: row.archived || namespace.archived,
     visibility: visibilityName(row.visibility),
     ...(owner && { owner: presentSummary(site)(owner) }),

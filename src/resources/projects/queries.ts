@@ -41,6 +41,16 @@ export const namespacesOfProjects = (db: Db, ids: readonly number[]) =>
 
 export type NamespaceOfProjects = Awaited<ReturnType<typeof namespacesOfProjects>>[number];
 
+/** What is known of the repositories of projects; one that nobody pushed to has no row. */
+export const repositoriesOf = (db: Db, projectIds: readonly number[]) =>
+  db
+    .selectFrom("repositories")
+    .select(["project_id", "pushed_at", "readme"])
+    .where("project_id", "=", sql<number>`any(${projectIds}::bigint[])`)
+    .execute();
+
+export type RepositoryOfProject = Awaited<ReturnType<typeof repositoriesOf>>[number];
+
 /** The users whose own namespaces these are. */
 export const ownersOf = (db: Db, namespaceIds: readonly number[]) =>
   db

@@ -87,10 +87,10 @@ export const projectRelations = {
     params: ProjectId,
     returns: Project,
     audit: "project_starred",
-    async handle({ tx, actor, project, site, audit }) {
+    async handle({ tx, actor, project, site, services, audit }) {
       await star(tx, project.id, actor.user.id);
       audit(nameOf(project));
-      return viewProject(tx, project.id, { actor, site });
+      return viewProject(tx, project.id, { actor, site, services });
     },
   }),
 
@@ -102,10 +102,10 @@ export const projectRelations = {
     params: ProjectId,
     returns: Project,
     audit: "project_unstarred",
-    async handle({ tx, actor, project, site, audit }) {
+    async handle({ tx, actor, project, site, services, audit }) {
       await unstar(tx, project.id, actor.user.id);
       audit(nameOf(project));
-      return viewProject(tx, project.id, { actor, site });
+      return viewProject(tx, project.id, { actor, site, services });
     },
   }),
 

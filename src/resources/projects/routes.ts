@@ -1,4 +1,4 @@
-import Type from "typebox";
+import Type, { type Static } from "typebox";
 import { administrator, signedIn } from "#access/access.ts";
 import { type Actor, isAdministrator } from "#access/actor.ts";
 import { projectAddress } from "#access/addresses.ts";
@@ -11,7 +11,10 @@ import { GroupDetail } from "#resources/groups/entity.ts";
 import { viewGroup } from "#resources/groups/views.ts";
 import { Accepted, accepted } from "#resources/namespaces/entity.ts";
 import { writing } from "#resources/namespaces/writing.ts";
+import { repositoryPlacing } from "#resources/repositories/maintenance.ts";
+import { storageNames } from "#resources/settings/storages.ts";
 import { createProject, updateProject } from "./actions.ts";
+import { beginRepository, refuseAbsentBranch } from "./beginning.ts";
 import { Project, ProjectSummary } from "./entity.ts";
 import { removeMarkedProject } from "./jobs.ts";
 import { markedAt, markForDeletion, restoreProject, setArchived, transferProject } from "./lifecycle.ts";
@@ -26,7 +29,7 @@ import {
   Removal,
   Transfer,
 } from "./params.ts";
-import { namedPlace, ownPlace } from "./places.ts";
+import { namedPlace, ownPlace, type Target } from "./places.ts";
 import { projectRelations } from "./relation-routes.ts";
 import { viewProject } from "./views.ts";
 
@@ -51,7 +54,7 @@ export const projects = {
     access: inProject("viewer"),
     params: ProjectId,
     returns: Type.Union([Project, ProjectSummary]),
-    handle: ({ db, actor, project, site }) => viewProject(db, project.id, { actor, site }),
+    handle: ({ db, actor, project, site, services }) => viewProject(db, project.id, { actor, site, services }),
   }),
 
   create: endpoint({
@@ -69,10 +72,7 @@ export const projects = {
           ? await ownPlace(db, actor.user.id)
           : await namedPlace(db, actor, params.namespace_id),
     }),
-    async handle({ params, target, ...changing }) {
-      const { tx, actor } = changing;
-      return told(changing, await createProject(tx, params, target, actor.user.id, await writing(changing)));
-    },
+    handle: ({ params, target, ...changing }) => created(changing, params, target, changing.actor.user.id),
   }),
 
   createForUser: endpoint({
@@ -88,9 +88,7 @@ export const projects = {
       const own = await ownPlace(db, params.user_id);
       return { target: params.namespace_id === undefined ? own : await namedPlace(db, actor, params.namespace_id) };
     },
-    async handle({ params, target, ...changing }) {
-      return told(changing, await createProject(changing.tx, params, target, params.user_id, await writing(changing)));
-    },
+    handle: ({ params, target, ...changing }) => created(changing, params, target, params.user_id),
   }),
 
   update: endpoint({
@@ -102,8 +100,16 @@ export const projects = {
     returns: Project,
     audit: "project_updated",
     camelCase: true,
+    async prepare({ project, params, services }) {
+      await refuseAbsentBranch(services, project, params.default_branch);
+      return {};
+    },
     async handle({ project, params, ...changing }) {
-      const changed = await updateProject(changing.tx, project, params, await writing(changing));
+      const { tx, services } = changing;
+      const changed = await updateProject(tx, project, params, await writing(changing));
+      if (changed.includes("default_branch")) {
+        await services.jobs.add(tx, repositoryPlacing, { project_id: project.id });
+      }
       return told(changing, project.id, { changed });
     },
   }),
@@ -240,9 +246,17 @@ type Changing = Pick<Writes, "tx" | "audit"> & {
   readonly site: string;
 };
 
+async function created(changing: Changing, given: Static<typeof NewProject>, target: Target, creatorId: number) {
+  const { tx, services } = changing;
+  const storages = storageNames(services.git);
+  const id = await createProject(tx, given, target, creatorId, await writing(changing), storages);
+  await beginRepository(changing, id, given.initialize_with_readme);
+  return told(changing, id);
+}
+
 /** Tells the log and the caller what became of a project. */
-async function told({ tx, actor, site, audit }: Changing, id: number, details: Record<string, unknown> = {}) {
-  const view = await viewProject(tx, id, { actor, site });
+async function told({ tx, actor, site, services, audit }: Changing, id: number, details: Record<string, unknown> = {}) {
+  const view = await viewProject(tx, id, { actor, site, services });
   audit({ type: "Project", id, name: view.path_with_namespace, entity: { type: "Project", id }, details });
   return view;
 }

@@ -2,34 +2,40 @@ import { type Actor, isAdministrator } from "#access/actor.ts";
 import type { Db } from "#db/database.ts";
 import { missing } from "#lib/refusal.ts";
 import { sharesOf } from "#resources/shares/queries.ts";
+import type { Services } from "#services.ts";
 import type { Project, ProjectSummary } from "./entity.ts";
 import { presentProject, presentProjectSummary } from "./present.ts";
-import { levelsIn, namespacesOfProjects, ownersOf, type ProjectRow, projects } from "./queries.ts";
+import { sshAddress } from "./ssh-address.ts";
+import { levelsIn, namespacesOfProjects, ownersOf, type ProjectRow, projects, repositoriesOf } from "./queries.ts";
 
-/** Who looks, and where links begin. */
+/** Who looks, and what says where links begin. */
 interface Viewer<Who extends Actor | null = Actor | null> {
   readonly actor: Who;
   readonly site: string;
+  readonly services: Pick<Services, "config">;
 }
 
+const addressesFor = ({ site, services }: Viewer) => ({ site, ssh: sshAddress(services.config, site) });
+
 /** Projects in the order of the rows; the number of statements does not depend on theirs. */
-export async function projectSummaries(db: Db, rows: readonly ProjectRow[], site: string): Promise<ProjectSummary[]> {
+export async function projectSummaries(db: Db, rows: readonly ProjectRow[], viewer: Viewer): Promise<ProjectSummary[]> {
+  const addresses = addressesFor(viewer);
   const namespaces = await namespacesById(db, rows);
+  const repositories = await repositoriesById(db, rows);
   return rows.flatMap((row) => {
     const namespace = namespaces.get(row.namespace_id);
-    return namespace ? presentProjectSummary(row, namespace, site) : [];
+    return namespace ? presentProjectSummary(row, { namespace, repository: repositories.get(row.id) }, addresses) : [];
   });
 }
 
 /** The same for signed-in callers, with everything that surrounds a project. */
-export async function projectViews(
-  db: Db,
-  rows: readonly ProjectRow[],
-  { actor, site }: Viewer<Actor>,
-): Promise<Project[]> {
+export async function projectViews(db: Db, rows: readonly ProjectRow[], viewer: Viewer<Actor>): Promise<Project[]> {
   if (rows.length === 0) return [];
+  const { actor } = viewer;
+  const addresses = addressesFor(viewer);
   const ids = rows.map(({ id }) => id);
   const namespaces = await namespacesById(db, rows);
+  const repositories = await repositoriesById(db, rows);
   const personal = [...namespaces.values()].filter(({ kind }) => kind === "user").map(({ id }) => id);
   const owners = personal.length > 0 ? await ownersOf(db, personal) : [];
   const shares = Map.groupBy(await sharesOf(db, actor, "project", ids), ({ shared_id }) => shared_id);
@@ -39,8 +45,14 @@ export async function projectViews(
     const namespace = namespaces.get(row.namespace_id);
     if (!namespace) return [];
     const owner = owners.find(({ namespace_id }) => namespace_id === row.namespace_id);
-    const around = { namespace, owner, shares: shares.get(row.id) ?? [], levels: levels.get(row.id) };
-    return presentProject(row, around, { site, administrator });
+    const around = {
+      namespace,
+      repository: repositories.get(row.id),
+      owner,
+      shares: shares.get(row.id) ?? [],
+      levels: levels.get(row.id),
+    };
+    return presentProject(row, around, { ...addresses, administrator });
   });
 }
 
@@ -49,9 +61,14 @@ async function namespacesById(db: Db, rows: readonly ProjectRow[]) {
   return new Map((ids.length > 0 ? await namespacesOfProjects(db, ids) : []).map((row) => [row.id, row]));
 }
 
+async function repositoriesById(db: Db, rows: readonly ProjectRow[]) {
+  const ids = rows.map(({ id }) => id);
+  return new Map((ids.length > 0 ? await repositoriesOf(db, ids) : []).map((row) => [row.project_id, row]));
+}
+
 /** Projects as the caller sees them: in short where that was asked for, or by whoever is not signed in. */
-export const viewProjects = (db: Db, rows: readonly ProjectRow[], { actor, site }: Viewer, simple = false) =>
-  actor && !simple ? projectViews(db, rows, { actor, site }) : projectSummaries(db, rows, site);
+export const viewProjects = (db: Db, rows: readonly ProjectRow[], { actor, ...where }: Viewer, simple = false) =>
+  actor && !simple ? projectViews(db, rows, { actor, ...where }) : projectSummaries(db, rows, { actor, ...where });
 
 /** One project as the caller sees it. */
 export function viewProject(db: Db, id: number, viewer: Viewer<Actor>): Promise<Project>;

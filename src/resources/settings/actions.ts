@@ -23,20 +23,22 @@ type Changes = Static<typeof SettingsChanges>;
 /** What a setting was and is, for the audit log. */
 type Changed = Partial<Record<SettingName, { readonly from: unknown; readonly to: unknown }>>;
 
-/** Repositories can be on these storages. */
-const STORAGES = ["default"];
-
 /** Changes the settings that are given and no others; two callers at once do it one after the other. */
-export async function changeSettings(tx: Tx, given: Changes): Promise<{ settings: Shown; changed: Changed }> {
-  const before = presentSettings(await tx.selectFrom("settings").selectAll().forUpdate().executeTakeFirstOrThrow());
+export async function changeSettings(
+  tx: Tx,
+  given: Changes,
+  storages: readonly string[],
+): Promise<{ settings: Shown; changed: Changed }> {
+  const kept = await tx.selectFrom("settings").selectAll().forUpdate().executeTakeFirstOrThrow();
+  const before = presentSettings(kept, storages);
   const wanted = byOneName(given);
-  refuseUnusable(wanted, { ...before, ...wanted });
+  refuseUnusable(wanted, { ...before, ...wanted }, storages);
   const row = await tx
     .updateTable("settings")
     .set({ ...columnsOf(wanted), updated_at: sql<string>`now()` })
     .returningAll()
     .executeTakeFirstOrThrow();
-  const settings = presentSettings(row);
+  const settings = presentSettings(row, storages);
   return { settings, changed: changesBetween(before, settings) };
 }
 
@@ -55,14 +57,14 @@ function byOneName(given: Changes): Pick<Changes, SettingName> {
   return wanted;
 }
 
-function refuseUnusable(wanted: Changes, settings: Shown) {
+function refuseUnusable(wanted: Changes, settings: Shown, storages: readonly string[]) {
   const problems: Record<string, string[]> = {};
   const weights = wanted.repository_storages_weighted;
   if (weights) {
-    const unknown = Object.keys(weights).find((name) => !STORAGES.includes(name));
+    const unknown = Object.keys(weights).find((name) => !storages.includes(name));
     if (unknown !== undefined) {
       problems["repository_storages_weighted"] = [
-        `${unknown} is no storage of this instance, which has: ${STORAGES.join(", ")}`,
+        `${unknown} is no storage of this instance, which has: ${storages.join(", ")}`,
       ];
     } else if (!Object.values(weights).some((weight) => weight > 0)) {
       problems["repository_storages_weighted"] = ["give at least one storage a weight above 0"];

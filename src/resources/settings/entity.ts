@@ -2,6 +2,7 @@ import Type, { type Static } from "typebox";
 import { VISIBILITIES, type Visibility, visibilityName } from "#access/roles.ts";
 import type { InstanceSettings } from "#db/settings.ts";
 import { Nullable } from "#http/params/vocabulary.ts";
+import { weightsOf } from "./storages.ts";
 
 export const LEVELS = Object.keys(VISIBILITIES) as Visibility[];
 /** Clients know who may create projects by number: the place in this list. */
@@ -89,7 +90,11 @@ export const ApplicationSettings = Type.Object(
 );
 export const SettingsChanges = Type.Partial(Type.Object(named));
 
-export const presentSettings = (row: InstanceSettings): Static<typeof ApplicationSettings> => ({
+/** The settings as callers see them, on an instance that has these storages. */
+export const presentSettings = (
+  row: InstanceSettings,
+  storages: readonly string[],
+): Static<typeof ApplicationSettings> => ({
   allow_local_requests_from_web_hooks_and_services: row.allow_local_requests_from_web_hooks_and_services,
   anonymous_user_listing: row.anonymous_user_listing,
   can_create_group: row.can_create_group,
@@ -104,7 +109,7 @@ export const presentSettings = (row: InstanceSettings): Static<typeof Applicatio
   generic_alert_fingerprinting: row.generic_alert_fingerprinting,
   password_minimum_length: row.password_minimum_length,
   push_action_names: row.push_action_names,
-  repository_storages_weighted: row.repository_storages_weighted as Record<string, number>,
+  repository_storages_weighted: weightsOf(row, storages),
   require_token_expiry: row.require_token_expiry,
   restricted_visibility_levels: row.restricted_visibility_levels.map(visibilityName),
   service_accounts_by_owners: row.service_accounts_by_owners,

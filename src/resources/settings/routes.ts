@@ -1,6 +1,7 @@
 import Type from "typebox";
 import { administrator } from "#access/access.ts";
 import { endpoint } from "#http/endpoint.ts";
+import { storageNames } from "./storages.ts";
 import { changeSettings } from "./actions.ts";
 import { ApplicationSettings, presentSettings, SettingsChanges } from "./entity.ts";
 
@@ -13,8 +14,11 @@ export const settings = {
     params: Type.Object({}),
     returns: ApplicationSettings,
     // Not from memory: who has just changed a setting must see it.
-    handle: async ({ databases }) =>
-      presentSettings(await databases.write.selectFrom("settings").selectAll().executeTakeFirstOrThrow()),
+    handle: async ({ databases, services: { git } }) =>
+      presentSettings(
+        await databases.write.selectFrom("settings").selectAll().executeTakeFirstOrThrow(),
+        storageNames(git),
+      ),
   }),
 
   update: endpoint({
@@ -25,8 +29,8 @@ export const settings = {
     params: SettingsChanges,
     returns: ApplicationSettings,
     audit: "application_settings_updated",
-    async handle({ tx, params, audit }) {
-      const { settings, changed } = await changeSettings(tx, params);
+    async handle({ tx, params, audit, services: { git } }) {
+      const { settings, changed } = await changeSettings(tx, params, storageNames(git));
       audit({ type: "ApplicationSettings", id: 1, name: "application settings", details: { changed } });
       return settings;
     },

@@ -5,6 +5,7 @@ import { ghostUser } from "./ghost.ts";
 import {
   cutSomeTies,
   handOverSome,
+  keepSomeDeployKeys,
   removeRows,
   removeSomeMemberships,
   removeSomeSoleGroups,
@@ -23,10 +24,11 @@ export const removeUser = defineJob({
     const heir = hard_delete ? null : await step(ghostUser);
     const parts: readonly ((tx: Tx) => Promise<boolean>)[] = [
       async (tx) => hard_delete && removeSomeSoleGroups(tx, services.jobs, id),
-      (tx) => removeSomeProjects(tx, user.namespace_id),
+      (tx) => removeSomeProjects(tx, services.jobs, user.namespace_id),
       ...TIES.map((tie) => (tx: Tx) => cutSomeTies(tx, id, tie)),
       (tx) => removeSomeMemberships(tx, id),
       (tx) => removeSomeTokens(tx, id),
+      (tx) => keepSomeDeployKeys(tx, id),
       (tx) => handOverSome(tx, "projects", id, heir),
       (tx) => handOverSome(tx, "namespaces", id, heir),
       (tx) => handOverSome(tx, "users", id, heir),

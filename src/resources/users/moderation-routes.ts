@@ -3,6 +3,7 @@ import { administrator } from "#access/access.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { Flag } from "#http/params/vocabulary.ts";
 import { badRequest, forbidden, missing } from "#lib/refusal.ts";
+import { deployKeysAddedBy } from "#resources/deploy-keys/queries.ts";
 import { removeSecondFactor } from "#resources/second-factor/actions.ts";
 import { lockedUser, targetOf } from "./named.ts";
 import { UserId } from "./params.ts";
@@ -23,7 +24,9 @@ const move = <const Name extends MoveName, const Event extends string>(name: Nam
     audit,
     async handle({ tx, actor, params, audit }) {
       const user = await moveUser(tx, name, params.id, actor.user.id);
-      audit({ ...targetOf(user), details: { from: user.state } });
+      // What they may no longer open, these keys still do.
+      const keys = name === "block" || name === "ban" ? await deployKeysAddedBy(tx, user.id) : [];
+      audit({ ...targetOf(user), details: { from: user.state, ...(keys.length > 0 && { deploy_keys: keys }) } });
       return true;
     },
   });

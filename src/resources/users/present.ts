@@ -127,7 +127,11 @@ function workInformation({ job_title, organization }: Account): string | null {
   return job_title || organization || null;
 }
 
-function commitEmail({ id, username, email, commit_email }: Account, site: string): string {
+/** The address that a user's commits carry. */
+export function commitEmail(
+  { id, username, email, commit_email }: Pick<Account, "id" | "username" | "email" | "commit_email">,
+  site: string,
+): string {
   if (commit_email === "_private") return `${id}-${username}@users.noreply.${new URL(site).hostname}`;
   return commit_email ?? email;
 }

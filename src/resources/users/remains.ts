@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "#db/database.ts";
 import type { Jobs } from "#jobs/add.ts";
 import { groupRemoval, markAnyway } from "#resources/groups/removal.ts";
+import { ghostUser } from "./ghost.ts";
 import { soleGroups } from "./owned-groups.ts";
 
 const MOST_AT_ONCE = 1000;
@@ -82,6 +83,23 @@ export const removeSomeTokens = (tx: Tx, userId: number): Promise<boolean> =>
     sql`delete from personal_access_tokens
       where id = any(array(${idsIn("personal_access_tokens", sql`user_id = ${userId}`)}))`,
   );
+
+/** Gives some deploy keys that a user added to the ghost user: they open for others, who must know whose they were. */
+export async function keepSomeDeployKeys(tx: Tx, userId: number): Promise<boolean> {
+  const mine = sql`kind = 'deploy' and user_id = ${userId}`;
+  const { rows } = await sql`select from keys where ${mine} limit 1`.execute(tx);
+  if (rows.length === 0) return false;
+  const ghost = await ghostUser(tx);
+  return many(
+    tx,
+    sql`with kept as (
+      update keys set user_id = ${ghost} where id = any(array(${idsIn("keys", mine)}))
+      returning id, title, fingerprint_sha256)
+    insert into audit_events (event, actor_name, target_type, target_id, target_name, details, request_id)
+    select 'deploy_key_creator_removed', '', 'DeployKey', id, title,
+      jsonb_build_object('fingerprint', fingerprint_sha256, 'creator_id', ${userId}::bigint), '' from kept`,
+  );
+}
 
 /** What a user made, as another's from now on or nobody's. */
 export const handOverSome = (tx: Tx, made: Made, userId: number, heir: number | null): Promise<boolean> => {

@@ -3,9 +3,11 @@ import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { runWorker } from "#jobs/worker.ts";
 import { removeGroup } from "#resources/groups/jobs.ts";
+import { keysOn } from "#resources/deploy-keys/test-support.ts";
 import { join, makeGroup, makeProject } from "#resources/groups/test-support.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
+import { newSshKey } from "#test/support/ssh-keys.ts";
 import { until } from "#test/support/until.ts";
 import { ghostUser } from "./ghost.ts";
 import { removeUser } from "./jobs.ts";
@@ -174,6 +176,40 @@ describe("DELETE /users/:id", () => {
     assert.equal((await get(`/groups/${withBlocked.id}`)).status, 200, "somebody else owns it, if only a blocked one");
     assert.equal((await get(`/projects/${project.id}`)).body.creator_id, null, "nobody's, not the ghost's");
   });
+
+  for (const query of ["", "?hard_delete=true"]) {
+    test(`their deploy keys stay, as the ghost's, however many (${query || "no"} hard_delete)`, async () => {
+      const { write } = app.services.db;
+      const user = await app.makeUser();
+      const on = keysOn(app);
+      const place = await on.site();
+      await on.member(user, { project_id: place.id }, "maintainer");
+      const key = await on.added({ ...place, maintainer: user }, { can_push: true });
+      await app.post("/user/keys", { token: user.token, payload: { title: "Own", key: newSshKey() } });
+      await sql`with made as (
+          insert into keys (kind, user_id, title, key, fingerprint_sha256)
+          select 'deploy', ${user.id}, 'Ship ' || n, 'ssh-ed25519 x', ${`left-${user.id}-`} || n from generate_series(1, 1200) n
+          returning id)
+        insert into deploy_keys_projects (project_id, key_id) select ${place.id}, id from made`.execute(write);
+      assert.equal((await remove(user.id, query)).status, 204);
+      await work();
+      const ghost = await ghostId();
+      const { rows } = await sql<{ user_id: number; keys: number }>`
+        select user_id, count(*) as keys from keys k join deploy_keys_projects d on d.key_id = k.id
+        where d.project_id = ${place.id} group by user_id`.execute(write);
+      assert.deepEqual(rows, [{ user_id: ghost, keys: 1201 }]);
+      const left = await one(sql`select from keys where user_id = ${user.id}`);
+      assert.equal(left, undefined, "their own went");
+      const { body } = await get(`${place.keys}/${key.id}`, place.maintainer.token);
+      assert.deepEqual([body.can_push, body.creator_active], [true, false]);
+      assert.equal((await get(`/keys/${key.id}`)).body.user.id, ghost);
+      const told = await one(sql<{ count: number; details: unknown }>`
+        select (select count(*) from audit_events where event = 'deploy_key_creator_removed'
+          and (details->>'creator_id')::bigint = ${user.id}) as count, details
+        from audit_events where event = 'deploy_key_creator_removed' and target_id = ${key.id}`);
+      assert.deepEqual(told, { count: 1201, details: { fingerprint: key.fingerprint_sha256, creator_id: user.id } });
+    });
+  }
 
   test("an Owner of a group above, or one beside, is enough; one who is blocked or goes is not", async () => {
     const user = await app.makeUser();

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { readConfig } from "#config.ts";
+import { openGit } from "#git/storages/open.ts";
+import { projectRepository } from "#git/storages/storage.ts";
+import { deleteProjects } from "#resources/repositories/removal.ts";
+import { repositoryOf } from "#resources/repositories/place.ts";
+import { type Ground, ground } from "#resources/members/test-support.ts";
+import { type TestApp, testApp } from "#test/support/app.ts";
+import { freshDatabase } from "#test/support/postgres.ts";
+import { sql } from "kysely";
+import { checkGit, checkRepositories } from "./doctor-repositories.ts";
+
+describe("what the doctor says of git", () => {
+  let app: TestApp;
+  let on: Ground;
+  let group: number;
+  before(async () => {
+    // All projects and repositories count.
+    app = await testApp({ databaseUrl: await freshDatabase() });
+    on = ground(app);
+    group = await on.group();
+  });
+  after(() => app.close());
+
+  const told = async () => (await checkRepositories(app.services)).map(({ good, text }) => `${good} ${text}`);
+  const project = async (columns: object = {}) => {
+    const id = await on.project(group, columns);
+    return { id, repository_storage: "default", default_branch: "main" };
+  };
+  const pushed = async (id: number) =>
+    app.services.db.write
+      .insertInto("repositories")
+      .values({ project_id: id, pushed_at: sql<string>`now()` })
+      .execute();
+
+  test("all is well where every repository has its project, and the other way round", async () => {
+    await project();
+    const used = await project();
+    await repositoryOf(app.services, used);
+    await pushed(used.id);
+    const begun = await project();
+    const values = { project_id: begun.id, pushed_at: sql<string>`now()`, beginning: "commit refs/heads/main\n" };
+    await app.services.db.write.insertInto("repositories").values(values).execute();
+    assert.deepEqual(await told(), [
+      "true Every repository has a project",
+      "true Every project that was pushed to has its repository",
+    ]);
+  });
+
+  test("repositories without a project are named, but for those that are about to go", async () => {
+    const storage = app.services.git.storage("default");
+    for (let id = 900_001; id <= 900_007; id++) await storage.repository(projectRepository(id)).create("main");
+    const leaving = await project();
+    await repositoryOf(app.services, leaving);
+    await app.services.db.transaction((tx) => deleteProjects(tx, app.services.jobs, sql`id = ${leaving.id}`));
+    const [nobodys = ""] = await told();
+    assert.match(nobodys, /^false Repositories without a project: 7 \((?:default @hashed\/\S+, ){5}…\)/);
+    for (let id = 900_001; id <= 900_007; id++) await storage.repository(projectRepository(id)).remove();
+    assert.deepEqual((await told())[0], "true Every repository has a project");
+  });
+
+  test("projects that were pushed to and have no repository are named", async () => {
+    const lost = await project();
+    await repositoryOf(app.services, lost);
+    await pushed(lost.id);
+    const directory = join(app.services.config.dataDir, "repositories", `${projectRepository(lost.id)}.git`);
+    await rm(directory, { recursive: true });
+    assert.equal(
+      (await told())[1],
+      `false Projects whose repository is gone: 1 (project ${lost.id}); restore it from a backup`,
+    );
+    await app.services.db.write.deleteFrom("projects").where("id", "=", lost.id).execute();
+  });
+
+  test("projects on a storage that is not there are counted", async () => {
+    const { id } = await project({ repository_storage: "elsewhere" });
+    assert.match((await told())[2] ?? "", /^false Projects on the storage elsewhere, which is not there: 1;/);
+    await app.services.db.write.deleteFrom("projects").where("id", "=", id).execute();
+  });
+
+  test("git and its storages can be used, or it says why not", async () => {
+    const good = await checkGit(app.services);
+    assert.deepEqual(
+      good.map((finding) => finding.good),
+      [true, true],
+    );
+    assert.match(good[0]?.text ?? "", /^git 2\.\d+/);
+    const git = openGit(readConfig({ PATH: "/nonexistent", FAIRLEAD_STORAGES: "broken=/dev/null/x" }));
+    const [version, storage] = await checkGit({ git });
+    assert.match(version?.text ?? "", /^git cannot be run \(.*ENOENT.*\); install it where PATH leads$/);
+    assert.match(
+      storage?.text ?? "",
+      /^The storage broken cannot be written \(.*ENOTDIR.*\); check FAIRLEAD_STORAGES$/,
+    );
+    await git.close();
+  });
+});

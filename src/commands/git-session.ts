@@ -1,0 +1,24 @@
+import { parseArgs } from "node:util";
+import { readSshRequest } from "#config.ts";
+import { protocolOf } from "#git/protocol.ts";
+import { serveSession } from "#ssh/session.ts";
+import { withServices } from "./services.ts";
+
+/** One session of git for a key that sshd has verified, over this process's input and output. */
+export async function gitSession(args: string[]) {
+  const { values } = parseArgs({ args, options: { key: { type: "string" } } });
+  if (values.key === undefined) throw new Error("git-session needs --key");
+  const { command, protocol, address } = readSshRequest();
+  const asked = { fingerprint: values.key, command, protocol: protocolOf(protocol), address };
+  const gone = new AbortController();
+  for (const signal of ["SIGHUP", "SIGTERM", "SIGINT"] as const) process.once(signal, () => gone.abort());
+  process.stdout.once("error", () => gone.abort());
+  const wire = {
+    input: process.stdin,
+    output: process.stdout,
+    tell: (line: string) => void process.stderr.write(`${line}\n`),
+  };
+  process.exitCode = await withServices((services) => serveSession(services, asked, wire, gone.signal));
+  // A client that goes on sending must not keep the process.
+  process.stdin.destroy();
+}

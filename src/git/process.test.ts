@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Refusal } from "#lib/refusal.ts";
+import { until } from "#test/support/until.ts";
+import { collect, type GitCall, type GitProcesses, gitProcesses } from "./process.ts";
+import { GitFailed } from "./storages/storage.ts";
+
+const searchPath = "/usr/local/bin:/usr/bin:/bin";
+
+/** A git that runs a script, as an alias of git's own does. */
+const script = (text: string, rest: Partial<GitCall> = {}): GitCall => ({
+  args: ["-c", `alias.scripted=!${text}`, "scripted"],
+  timeout: 20_000,
+  turn: "short",
+  ...rest,
+});
+
+const outputOf = async (processes: GitProcesses, call: GitCall) => {
+  const git = await processes.start(call);
+  const [output] = await Promise.all([collect(git.output), git.ended]);
+  return output.toString();
+};
+
+const failed = (exitCode: number | null, stderr: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof GitFailed);
+  assert.equal(error.exitCode, exitCode);
+  assert.match(error.stderr, stderr);
+  return true;
+};
+const isBusy = (error: unknown) => error instanceof Refusal && error.kind === "unavailable";
+
+describe("git processes", () => {
+  let directory: string;
+  let processes: GitProcesses;
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), "fairlead-test-"));
+    processes = gitProcesses({ atOnce: 4, searchPath });
+  });
+  after(async () => {
+    await processes.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  const isAlive = (pid: number) => {
+    try {
+      process.kill(pid, 0);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  /** What a script wrote into a file of the test's directory, once it is there. */
+  const pidIn = (file: string) =>
+    until(`${file} tells its number`, async () => {
+      const text = await readFile(join(directory, file), "utf8").catch(() => "");
+      return text.endsWith("\n") && Number(text);
+    });
+  const gone = (...pids: number[]) => until("they are gone", async () => !pids.some(isAlive));
+
+  test("see nothing of our environment but what they are meant to", async () => {
+    process.env["FAIRLEAD_TEST_SECRET"] = "secret";
+    try {
+      const shown = await outputOf(processes, script("env", { env: { GIT_PROTOCOL: "version=2" } }));
+      const names = shown.split("\n").map((line) => line.split("=")[0]);
+      for (const name of ["HOME", "LANG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_PROTOCOL"]) {
+        assert.ok(names.includes(name), name);
+      }
+      const theirs = new Set([
+        "GIT_CONFIG_PARAMETERS",
+        "GIT_PREFIX",
+        "GIT_EXEC_PATH",
+        "PWD",
+        "OLDPWD",
+        "SHLVL",
+        "_",
+        "",
+      ]);
+      const ours = new Set(["PATH", "HOME", "LANG", "GIT_PROTOCOL", "GIT_TERMINAL_PROMPT", "GIT_ATTR_NOSYSTEM"]);
+      const strange = names.filter(
+        (name = "") => !theirs.has(name) && !ours.has(name) && !/^GIT_CONFIG_(GLOBAL|NOSYSTEM)$/.test(name),
+      );
+      assert.deepEqual(strange, []);
+    } finally {
+      delete process.env["FAIRLEAD_TEST_SECRET"];
+    }
+  });
+
+  test("are given their input, and what they write comes back", async () => {
+    const output = await outputOf(processes, { ...script("cat"), input: "one\ntwo\n" });
+    assert.equal(output, "one\ntwo\n");
+    const asked = await processes.start({ ...script("cat"), asked: true });
+    asked.input.write("first ");
+    asked.input.end("second");
+    assert.equal((await collect(asked.output)).toString(), "first second");
+    await asked.ended;
+  });
+
+  test("that end badly say so, and nobody needs to look", async () => {
+    await assert.rejects(outputOf(processes, script("echo wrong >&2; exit 7; :")), failed(7, /^wrong\n$/));
+    const unseen = await processes.start(script("exit 3; :"));
+    unseen.output.resume();
+    await sleep(100);
+  });
+
+  test("that write 10 MB of complaints are not stalled, and only the end of it is kept", async () => {
+    const noise = "head -c 10000000 /dev/zero | tr '\\0' 'x' >&2; echo; echo the end >&2; exit 1; :";
+    await assert.rejects(outputOf(processes, script(noise)), (error: unknown) => {
+      assert.ok(error instanceof GitFailed);
+      assert.equal(error.stderr.length, 64 * 1024);
+      assert.ok(error.stderr.endsWith("the end\n"));
+      return true;
+    });
+  });
+
+  test("that do not listen to their end are no error of ours", async () => {
+    const deaf = await processes.start({ ...script("exec <&-; sleep 0.2; echo done; :"), asked: true });
+    for (let at = 0; at < 50; at++) deaf.input.write(Buffer.alloc(100_000));
+    assert.equal((await collect(deaf.output)).toString(), "done\n");
+    await deaf.ended;
+  });
+
+  test("are ended with their children when their time is over", async () => {
+    const slow = script(`sh -c 'echo $$ >${directory}/child; sleep 60' & echo $$ >${directory}/parent; wait; :`, {
+      timeout: 700,
+    });
+    const ended = assert.rejects(outputOf(processes, slow), failed(null, /^out of time\n/));
+    const [child, parent] = await Promise.all([pidIn("child"), pidIn("parent")]);
+    assert.ok(isAlive(child) && isAlive(parent));
+    await ended;
+    await gone(child, parent);
+  });
+
+  test("are ended with children that do not want to, too", async () => {
+    const stubborn = script(`sh -c 'trap "" TERM; echo $$ >${directory}/stubborn; sleep 60; sleep 60' & wait; :`);
+    const running = await processes.start(stubborn);
+    running.output.resume();
+    const child = await pidIn("stubborn");
+    running.stop();
+    await assert.rejects(running.ended, failed(null, /^stopped\n/));
+    await gone(child);
+  });
+
+  test("leave no child behind when they end well", async () => {
+    const running = await processes.start(
+      script(`sh -c 'echo $$ >${directory}/left; exec sleep 60' >/dev/null 2>&1 & sleep 0.2; :`),
+    );
+    running.output.resume();
+    await running.ended;
+    await gone(await pidIn("left"));
+  });
+
+  test("are ended when their caller goes away, waiting or not", async () => {
+    const caller = new AbortController();
+    const ended = assert.rejects(
+      outputOf(processes, script("sleep 60; :", { signal: caller.signal })),
+      failed(null, /^its caller is gone\n/),
+    );
+    await sleep(50);
+    caller.abort(new Error("gone"));
+    await ended;
+    await assert.rejects(processes.start(script("sleep 60; :", { signal: caller.signal })), /gone/);
+  });
+
+  test("are ended when nobody reads what they write", async () => {
+    const running = await processes.start(script("sleep 60; :"));
+    running.output.destroy();
+    await assert.rejects(running.ended, failed(null, /^its output was closed\n/));
+  });
+
+  test("take turns: so many run, so many more wait, the rest are refused; kept ones do not count", async () => {
+    const few = gitProcesses({ atOnce: 1, searchPath });
+    const forEver = { ...script("cat"), asked: true };
+    const first = await few.start(forEver);
+    const waiting = Array.from({ length: 8 }, () => outputOf(few, script("echo turn; :")));
+    await assert.rejects(few.start(script("echo turn; :")), isBusy);
+    assert.equal(await outputOf(few, script("echo other; :", { turn: "transfer" })), "other\n");
+    assert.equal(await outputOf(few, script("echo kept; :", { turn: "kept", timeout: Infinity })), "kept\n");
+    first.input.end();
+    first.output.resume();
+    for (const each of waiting) assert.equal(await each, "turn\n");
+    await few.close();
+  });
+
+  test("that cannot be started are told", async () => {
+    const nowhere = gitProcesses({ atOnce: 1, searchPath: "/nonexistent" });
+    await assert.rejects(outputOf(nowhere, script("true")), failed(null, /ENOENT/));
+    await assert.rejects(outputOf(nowhere, script("true")), failed(null, /ENOENT/), "its turn is over");
+  });
+
+  test("all end with the process that let them on, and none is let on after", async () => {
+    const closing = gitProcesses({ atOnce: 2, searchPath });
+    const running = await closing.start(script("sleep 60; :"));
+    running.output.resume();
+    const ended = assert.rejects(running.ended, failed(null, /^stopped\n/));
+    await closing.close();
+    await ended;
+    await assert.rejects(closing.start(script("true")), isBusy);
+  });
+});

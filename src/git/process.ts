@@ -1,0 +1,170 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Readable } from "node:stream";
+import { unavailable } from "#lib/refusal.ts";
+import { takeTurns } from "#lib/turns.ts";
+import { GitFailed, type Running } from "./storages/storage.ts";
+
+/** One run of git: what it is told and how long it may take. */
+export interface GitCall {
+  readonly args: readonly string[];
+  /** Beside what every git of ours gets; nothing of this process's own environment goes along. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string | Buffer | undefined;
+  /** Whether the caller goes on to write to `input`. */
+  readonly asked?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds. */
+  readonly timeout: number;
+  /**
+   * Whose turns it takes: a `transfer` lasts as long as its client likes, so that `short` work must not wait for it.
+   * What is `kept` takes none; whoever keeps it bounds how many.
+   */
+  readonly turn: "short" | "transfer" | "kept";
+}
+
+export interface GitProcesses {
+  /** Lets git on as soon as it is its turn; refused when too many wait already, or for too long. */
+  start(call: GitCall): Promise<Running>;
+  /** Stops all that runs and lets nothing on any more. */
+  close(): Promise<void>;
+}
+
+const WAITING_FOR_EACH = 8;
+const LONGEST_WAIT = 30_000;
+const KEPT_OF_STDERR = 64 * 1024;
+/** Git removes what it left half-done when it is asked to end, so it is asked first. */
+const GRACE = 2_000;
+
+/** All processes of git that this process runs; so many of each kind at once. */
+export function gitProcesses({ atOnce, searchPath }: { atOnce: number; searchPath: string }): GitProcesses {
+  const turns: Record<GitCall["turn"], <T>(work: () => Promise<T>) => Promise<T>> = {
+    short: takeTurns(atOnce, atOnce * WAITING_FOR_EACH),
+    transfer: takeTurns(atOnce, atOnce * WAITING_FOR_EACH),
+    kept: (work) => work(),
+  };
+  const env = {
+    PATH: searchPath,
+    HOME: "/nonexistent",
+    LANG: "C",
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_GLOBAL: "/dev/null",
+    GIT_ATTR_NOSYSTEM: "1",
+    GIT_TERMINAL_PROMPT: "0",
+  };
+  const alive = new Set<Started>();
+  let closed = false;
+
+  const start = (call: GitCall) =>
+    new Promise<Running>((resolve, reject) => {
+      let waiting = true;
+      const giveUp = (reason: unknown) => {
+        waiting = false;
+        reject(reason);
+      };
+      const aborted = () => giveUp(call.signal?.reason);
+      const tooLong = setTimeout(() => giveUp(unavailable()), LONGEST_WAIT);
+      if (call.signal?.aborted) aborted();
+      call.signal?.addEventListener("abort", aborted);
+      const stopWaiting = () => {
+        clearTimeout(tooLong);
+        call.signal?.removeEventListener("abort", aborted);
+      };
+      turns[call.turn](async () => {
+        stopWaiting();
+        if (!waiting) return;
+        if (closed) throw unavailable();
+        const started = startGit(call, { ...env, ...call.env });
+        alive.add(started);
+        resolve(started);
+        await started.gone;
+        alive.delete(started);
+      }).catch((error: unknown) => {
+        stopWaiting();
+        reject(error);
+      });
+    });
+
+  return {
+    start,
+    async close() {
+      closed = true;
+      for (const git of alive) git.stop();
+      await Promise.all([...alive].map((git) => git.gone));
+    },
+  };
+}
+
+/** Everything that a stream has, for what is known to be small. */
+export async function collect(stream: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+interface Started extends Running {
+  /** Resolved when the process is no more, however it ended. */
+  readonly gone: Promise<void>;
+}
+
+function startGit(call: GitCall, env: Record<string, string>): Started {
+  // A group of its own, so that the children of git can be ended with it.
+  const child = spawn("git", call.args, { env, cwd: "/", stdio: "pipe", detached: true });
+  const signalGroup = (signal: NodeJS.Signals) => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, signal);
+    } catch {
+      // All of the group have ended.
+    }
+  };
+
+  let stderr = "";
+  child.stderr
+    .setEncoding("utf8")
+    .on("data", (text: string) => (stderr = (stderr + text).slice(-KEPT_OF_STDERR)))
+    .on("error", () => {});
+  // A git that has heard enough closes its input; how it ended tells whether that was well.
+  child.stdin.on("error", () => {});
+  child.stdout.on("error", () => {});
+
+  let over = false;
+  let why = "";
+  let insisting: NodeJS.Timeout | undefined;
+  const stop = (reason = "stopped") => {
+    if (over || why !== "") return;
+    why = reason;
+    signalGroup("SIGTERM");
+    insisting = setTimeout(() => signalGroup("SIGKILL"), GRACE);
+  };
+  const aborted = () => stop("its caller is gone");
+  const timer = call.timeout < Infinity ? setTimeout(() => stop("out of time"), call.timeout) : undefined;
+  if (call.signal?.aborted) aborted();
+  call.signal?.addEventListener("abort", aborted);
+  // Nobody reads on, so nobody needs the rest.
+  child.stdout.once("close", () => child.stdout.readableEnded || stop("its output was closed"));
+
+  const told = new Promise((resolve) => child.stderr.once("close", resolve));
+  const exited = once(child, "exit").finally(() => {
+    over = true;
+    clearTimeout(timer);
+    clearTimeout(insisting);
+    call.signal?.removeEventListener("abort", aborted);
+    signalGroup("SIGKILL");
+  });
+  const ended = (async () => {
+    const command = call.args.find((arg) => !arg.startsWith("-")) ?? "";
+    let code: number | null;
+    try {
+      [code] = (await exited) as [number | null];
+    } catch (error) {
+      throw new GitFailed(command, null, error instanceof Error ? error.message : String(error));
+    }
+    await told;
+    if (code !== 0 || why !== "") throw new GitFailed(command, code, why === "" ? stderr : `${why}\n${stderr}`);
+  })();
+  ended.catch(() => {});
+
+  if (!call.asked) child.stdin.end(call.input ?? "");
+  else if (call.input !== undefined) child.stdin.write(call.input);
+  return { input: child.stdin, output: child.stdout, ended, stop, gone: ended.catch(() => {}) };
+}

@@ -1,0 +1,48 @@
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+
+/**
+ * How git behaves in every repository, told by its environment on every call: what changes here holds at once for
+ * repositories of before too, and a repository's own file cannot be forgotten.
+ */
+export function gitSettings({ maxPack }: { readonly maxPack: number }): Readonly<Record<string, string>> {
+  const settings: readonly (readonly [name: string, value: string])[] = [
+    // What was acknowledged survives a power cut.
+    ["core.fsync", "objects,derived-metadata,reference"],
+    ["core.fsyncMethod", "fsync"],
+    ["core.hooksPath", join(import.meta.dirname, "hooks")],
+    // Larger files are streamed and never compared, which keeps memory small.
+    ["core.bigFileThreshold", "50m"],
+    // The directory may belong to another user than the one we run as.
+    ["safe.directory", "*"],
+    ["receive.fsckObjects", "true"],
+    // Old histories have these, and they do no harm.
+    ["receive.fsck.badTimezone", "ignore"],
+    ["receive.fsck.missingSpaceBeforeDate", "ignore"],
+    ["receive.fsck.zeroPaddedFilemode", "ignore"],
+    ["receive.maxInputSize", String(maxPack)],
+    // A pack is two files to make durable; as loose objects it would be one each.
+    ["receive.unpackLimit", "1"],
+    ["receive.advertisePushOptions", "true"],
+    // Our rules say who may delete which branch.
+    ["receive.denyDeleteCurrent", "ignore"],
+    // Repositories are packed by a job.
+    ["receive.autogc", "false"],
+    ["gc.auto", "0"],
+    ["maintenance.auto", "false"],
+    ["transfer.hideRefs", "refs/fairlead"],
+    ["uploadpack.allowFilter", "true"],
+    ["uploadpack.allowReachableSHA1InWant", "true"],
+    ["pack.writeReverseIndex", "true"],
+    ["pack.threads", String(Math.min(availableParallelism(), 4))],
+  ];
+  return Object.fromEntries([
+    // One allocation at most so large: a few bytes of a pack can ask for gigabytes.
+    ["GIT_ALLOC_LIMIT", "1g"],
+    ["GIT_CONFIG_COUNT", String(settings.length)],
+    ...settings.flatMap(([name, value], at) => [
+      [`GIT_CONFIG_KEY_${at}`, name],
+      [`GIT_CONFIG_VALUE_${at}`, value],
+    ]),
+  ]);
+}

@@ -1,0 +1,370 @@
+import assert from "node:assert/strict";
+import { hash, randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { deflateSync } from "node:zlib";
+import { readConfig } from "#config.ts";
+import { collect } from "#git/process.ts";
+import { ZERO_ID } from "#git/refs.ts";
+import { beginning } from "#git/writing/beginning.ts";
+import { Refusal } from "#lib/refusal.ts";
+import { git, gitOutput, removeWorkingCopies, workingCopy } from "#test/support/git.ts";
+import { plumbingArguments } from "./local.ts";
+import { type Git, openGit } from "./open.ts";
+import { GitFailed, type PlumbingCall, projectRepository, type Repository, type Storage } from "./storage.ts";
+
+interface Made {
+  readonly type: keyof typeof TYPES;
+  readonly bytes: Buffer;
+  readonly digest: Buffer;
+  readonly id: string;
+}
+const TYPES = { commit: 1, tree: 2, blob: 3 };
+const OFS_DELTA = 6;
+
+function object(type: Made["type"], bytes: Buffer): Made {
+  const id = hash("sha1", Buffer.concat([Buffer.from(`${type} ${bytes.length}\0`), bytes]), "hex");
+  return { type, bytes, digest: Buffer.from(id, "hex"), id };
+}
+
+/** The type and size in front of an object in a pack. */
+function sized(type: number, size: number): Buffer {
+  const bytes = [(type << 4) | (size & 15)];
+  for (let rest = Math.floor(size / 16); rest > 0; rest = Math.floor(rest / 128)) {
+    bytes[bytes.length - 1]! |= 128;
+    bytes.push(rest & 127);
+  }
+  return Buffer.from(bytes);
+}
+
+function varint(number: number): Buffer {
+  const bytes = [];
+  let rest = number;
+  for (; rest > 127; rest = Math.floor(rest / 128)) bytes.push((rest & 127) | 128);
+  return Buffer.from([...bytes, rest]);
+}
+
+/** How far back a delta has its base. */
+function offset(back: number): Buffer {
+  const bytes = [back & 127];
+  for (let rest = back >> 7; rest > 0; rest >>= 7) bytes.unshift((--rest & 127) | 128);
+  return Buffer.from(bytes);
+}
+
+const entry = ({ type, bytes }: Made) => Buffer.concat([sized(TYPES[type], bytes.length), deflateSync(bytes)]);
+
+function packOf(...entries: Buffer[]): Buffer {
+  const counts = Buffer.alloc(8);
+  counts.writeUInt32BE(2, 0);
+  counts.writeUInt32BE(entries.length, 4);
+  const body = Buffer.concat([Buffer.from("PACK"), counts, ...entries]);
+  return Buffer.concat([body, hash("sha1", body, "buffer")]);
+}
+
+const settled = (work: Promise<unknown>) => work.catch(() => {});
+
+describe("a storage in a directory", () => {
+  let dataDir: string;
+  let opened: Git;
+  let storage: Storage;
+  let number = 0;
+  before(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), "fairlead-test-"));
+    opened = openGit(readConfig({ FAIRLEAD_DATA_DIR: dataDir }));
+    storage = opened.storage("default");
+  });
+  after(async () => {
+    await opened.close();
+    await removeWorkingCopies();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  const root = () => join(dataDir, "repositories");
+  const place = ({ name }: Repository) => join(root(), `${name}.git`);
+  const made = async () => {
+    const repository = storage.repository(projectRepository(++number));
+    await repository.create("main");
+    return repository;
+  };
+  const pushed = async () => {
+    const repository = await made();
+    const copy = await workingCopy();
+    await gitOutput(["push", "--quiet", place(repository), "main"], { cwd: copy });
+    return { repository, copy };
+  };
+  const run = async (repository: Repository, call: PlumbingCall) => {
+    const running = await repository.run(call);
+    const output = await collect(running.output);
+    await running.ended;
+    return output.toString();
+  };
+
+  test("makes a repository once, however many ask at once, and leaves nothing beside it", async () => {
+    const repository = storage.repository(projectRepository(++number));
+    assert.equal(await repository.exists(), false);
+    await Promise.all(Array.from({ length: 20 }, () => repository.create("trunk")));
+    assert.equal(await repository.exists(), true);
+    assert.equal(await readFile(join(place(repository), "HEAD"), "utf8"), "ref: refs/heads/trunk\n");
+    assert.deepEqual(await readdir(join(root(), "tmp")), []);
+    assert.deepEqual((await readdir(place(repository))).toSorted(), ["HEAD", "config", "objects", "refs"]);
+    assert.equal((await stat(join(root(), "@hashed"))).mode & 0o077, 0);
+  });
+
+  test("keeps what was pushed when it is made again", async () => {
+    const { repository } = await pushed();
+    const before = await repository.refsChecksum();
+    await repository.create("other");
+    assert.equal(await repository.refsChecksum(), before);
+  });
+
+  test("tells all that it holds", async () => {
+    const repository = await made();
+    const names = await Array.fromAsync(storage.repositories());
+    assert.ok(names.includes(repository.name));
+    assert.equal(names.length, new Set(names).size);
+    const other = openGit(readConfig({ FAIRLEAD_DATA_DIR: dataDir, FAIRLEAD_STORAGES: `new=${dataDir}/nowhere` }));
+    assert.deepEqual(await Array.fromAsync(other.storage("new").repositories()), []);
+    assert.throws(
+      () => other.storage("default"),
+      (error) => error instanceof Refusal && error.kind === "unavailable",
+    );
+  });
+
+  test("ends a repository, and one that is not there", async () => {
+    const { repository } = await pushed();
+    await Promise.all([repository.remove(), repository.remove()]);
+    assert.equal(await repository.exists(), false);
+    assert.deepEqual(await readdir(join(root(), "tmp")), []);
+    await repository.create("main");
+    assert.equal(await repository.exists(), true, "and may be made again");
+  });
+
+  test("knows size and refs of a repository", async () => {
+    const { repository, copy } = await pushed();
+    const [size, checksum] = [await repository.size(), await repository.refsChecksum()];
+    assert.ok(size > 300 && size < 20_000, String(size));
+    await gitOutput(["push", "--quiet", place(repository), "main:refs/heads/second"], { cwd: copy });
+    assert.notEqual(await repository.refsChecksum(), checksum);
+    await gitOutput(["push", "--quiet", place(repository), ":refs/heads/second"], { cwd: copy });
+    assert.equal(await repository.refsChecksum(), checksum);
+    await repository.setHead("second");
+    assert.notEqual(await repository.refsChecksum(), checksum);
+  });
+
+  test("two copies with the same refs have the same checksum", async () => {
+    const { repository, copy } = await pushed();
+    const other = await made();
+    await gitOutput(["push", "--quiet", place(other), "main"], { cwd: copy });
+    assert.equal(await other.refsChecksum(), await repository.refsChecksum());
+  });
+
+  test("serves fetches and pushes by git's own protocol", async () => {
+    const { repository } = await pushed();
+    const advertised = await repository.uploadPack({ mode: "advertise", protocol: "version=2" });
+    const told = (await collect(advertised.output)).toString();
+    await advertised.ended;
+    assert.match(told, /^000eversion 2\n/);
+    assert.match(told, /fetch=shallow wait-for-done filter/);
+    const pushing = await repository.receivePack({ mode: "advertise" });
+    const capabilities = (await collect(pushing.output)).toString();
+    await pushing.ended;
+    assert.match(capabilities, /refs\/heads\/main\0.*report-status.*atomic.*push-options/);
+    const asked = await repository.uploadPack({ mode: "stateless", protocol: "version=2" });
+    asked.input.end("0014command=ls-refs\n0000");
+    assert.match((await collect(asked.output)).toString(), /refs\/heads\/main/);
+    await asked.ended;
+  });
+
+  test("packs what pushes left, while they go on, and loses nothing", async () => {
+    const { repository, copy } = await pushed();
+    const packs = async () => (await readdir(join(place(repository), "objects", "pack"))).toSorted();
+    const commit = async (text: string) => {
+      await writeFile(join(copy, "file.txt"), text);
+      await gitOutput(["add", "."], { cwd: copy });
+      await gitOutput(["commit", "--quiet", `--message=${text}`], { cwd: copy });
+      return gitOutput(["rev-parse", "HEAD"], { cwd: copy });
+    };
+    const receive = "--receive-pack=git -c receive.unpackLimit=1 receive-pack";
+    const push = (...refs: string[]) =>
+      gitOutput(["push", "--quiet", receive, place(repository), ...refs], { cwd: copy });
+    const dropped = await commit("dropped");
+    await push("main");
+    await gitOutput(["reset", "--quiet", "--hard", "HEAD~1"], { cwd: copy });
+    await push("+main");
+
+    await repository.maintain();
+    const whole = await packs();
+    assert.equal(whole.filter((file) => file.endsWith(".pack")).length, 2, "one of all, one of what nothing leads to");
+    assert.equal(whole.filter((file) => file.endsWith(".bitmap")).length, 1);
+    assert.equal((await repository.objects.info(dropped))?.type, "commit", "it is too young to go");
+
+    const pushing = (async () => {
+      for (let at = 0; at < 15; at++) {
+        await commit(`change ${at}`);
+        await push("main", `main:refs/heads/branch-${at}`);
+      }
+    })();
+    await Promise.all(
+      [pushing, repository.maintain(), repository.maintain({ signal: AbortSignal.timeout(10_000) })].map(settled),
+    );
+    await pushing;
+    await repository.maintain();
+    const after = await packs();
+    assert.ok(after.includes("multi-pack-index"), after.join());
+    assert.ok(after.filter((file) => file.endsWith(".pack")).length <= 5, after.join());
+    assert.deepEqual(await readdir(join(place(repository), "refs", "heads")), [], "refs are packed");
+    assert.equal(
+      await gitOutput(["--git-dir", place(repository), "rev-parse", "main"], { cwd: "/" }),
+      await gitOutput(["rev-parse", "HEAD"], { cwd: copy }),
+    );
+    const { stderr, code } = await git(["--git-dir", place(repository), "fsck", "--full", "--strict"], { cwd: "/" });
+    assert.equal(code, 0, stderr);
+    assert.equal(await repository.objects.info(dropped).then((info) => info?.type), "commit");
+  });
+
+  test("packs an empty repository as well", async () => {
+    await (await made()).maintain();
+  });
+
+  test("what nothing leads to goes after two weeks, and what a killed push left", async () => {
+    const { repository, copy } = await pushed();
+    await repository.maintain();
+    const directory = place(repository);
+    const old = new Date(Date.now() - 20 * 86_400_000);
+    const quarantine = join(directory, "objects", "tmp_objdir-incoming-killed");
+    await mkdir(quarantine);
+    const loose = await gitOutput(["--git-dir", directory, "hash-object", "-w", "--stdin"], {
+      cwd: copy,
+      input: "old",
+    });
+    await utimes(join(directory, "objects", loose.slice(0, 2), loose.slice(2)), old, old);
+    await utimes(quarantine, old, old);
+    await utimes(join(directory, "fairlead-packed"), old, old);
+    await repository.maintain();
+    const { code } = await git(["--git-dir", directory, "cat-file", "-e", loose], { cwd: "/" });
+    assert.equal(code, 1, "it is gone");
+    assert.ok(!(await readdir(join(directory, "objects"))).includes("tmp_objdir-incoming-killed"));
+  });
+
+  test("begins a repository with what it is told, at once and as a whole", async () => {
+    const first = beginning({
+      branch: "feature/é",
+      readme: "# Harbour\n\nfrom nowhere\ndata 3\n",
+      author: { name: "Ada <evil>\ncommitter x", email: "ada@example.com" },
+      at: new Date("2026-01-02T03:04:05Z"),
+    });
+    const repository = storage.repository(projectRepository(++number));
+    await Promise.all([repository.create("feature/é", first.text), repository.create("feature/é", first.text)]);
+    assert.equal((await repository.objects.info("refs/heads/feature/é"))?.id, first.id);
+    const readme = await repository.objects.read("refs/heads/feature/é:README.md");
+    assert.equal(readme?.bytes.toString(), "# Harbour\n\nfrom nowhere\ndata 3\n");
+    assert.equal(await gitOutput(["--git-dir", place(repository), "fsck", "--strict"], { cwd: "/" }), "");
+  });
+
+  /** What receive-pack says of a push of one new branch. */
+  const receive = async (repository: Repository, id: string, pack: Buffer) => {
+    const command = `${ZERO_ID} ${id} refs/heads/new\0 report-status`;
+    const line = `${(command.length + 4).toString(16).padStart(4, "0")}${command}0000`;
+    const git = await repository.receivePack({ mode: "stateless", rules: { forwardOnly: [] } });
+    git.input.end(Buffer.concat([Buffer.from(line), pack]));
+    const told = (await collect(git.output)).toString();
+    const stderr = await git.ended.then(
+      () => "",
+      (error: GitFailed) => error.stderr,
+    );
+    return told + stderr;
+  };
+
+  test("takes a push of sound objects and no other", async () => {
+    const repository = await made();
+    const blob = object("blob", Buffer.from("hello"));
+    const tree = (name: string) => object("tree", Buffer.concat([Buffer.from(`100644 ${name}\0`), blob.digest]));
+    const commit = (of: { readonly id: string }) =>
+      object("commit", Buffer.from(`tree ${of.id}\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\nx\n`));
+    const pushOf = (name: string) => {
+      const [root, tip] = [tree(name), commit(tree(name))];
+      return receive(repository, tip.id, packOf(entry(blob), entry(root), entry(tip)));
+    };
+    for (const name of [".git", "..", "a/b", ".GIT", "git~1"]) {
+      assert.match(await pushOf(name), /unpack (?:index-pack abnormal exit|unpack-objects abnormal exit)/, name);
+    }
+    assert.match(await pushOf("good"), /unpack ok[^]*ok refs\/heads\/new/);
+  });
+
+  test("takes no more than it is meant to, and no bomb", async () => {
+    const small = openGit(readConfig({ FAIRLEAD_DATA_DIR: dataDir, FAIRLEAD_GIT_MAX_PACK: String(2 ** 20) }));
+    const repository = small.storage("default").repository((await made()).name);
+    const noise = object("blob", randomBytes(2 ** 20 + 1));
+    assert.match(await receive(repository, noise.id, packOf(entry(noise))), /index-pack abnormal exit/);
+
+    // A delta that copies 16 MiB of nothing again and again, which is 3 GiB in a few hundred bytes.
+    const base = object("blob", Buffer.alloc(0xffffff));
+    const times = 200;
+    const copies = Buffer.concat(Array.from({ length: times }, () => Buffer.of(0xf0, 0xff, 0xff, 0xff)));
+    const delta = Buffer.concat([varint(0xffffff), varint(times * 0xffffff), copies]);
+    const header = sized(OFS_DELTA, delta.length);
+    const first = entry(base);
+    const bomb = Buffer.concat([header, offset(first.length), deflateSync(delta)]);
+    const before = performance.now();
+    assert.match(await receive(repository, base.id, packOf(first, bomb)), /index-pack abnormal exit/);
+    assert.ok(performance.now() - before < 20_000);
+    await small.close();
+  });
+
+  test("a value or path of a person is never an option or a pattern", async () => {
+    const { repository } = await pushed();
+    await assert.rejects(
+      run(repository, { command: "rev-list", values: ["--all"] }),
+      (error) => error instanceof GitFailed && /'--all'/.test(error.stderr),
+    );
+    await assert.rejects(
+      run(repository, { command: "archive", options: ["--format=tar"], values: ["--output=/nonexistent/x"] }),
+      (error) => error instanceof GitFailed && /not a valid object name: --output/.test(error.stderr),
+    );
+    assert.match(await run(repository, { command: "ls-tree", values: ["main"], paths: ["README.md"] }), /README\.md/);
+    assert.equal(await run(repository, { command: "ls-tree", values: ["main"], paths: ["*.md"] }), "");
+    assert.equal(await run(repository, { command: "ls-tree", values: ["main"], paths: [":(glob)**"] }), "");
+    assert.equal(await run(repository, { command: "ls-tree", values: ["main"], paths: ["--name-only"] }), "");
+    const archived = await run(repository, {
+      command: "archive",
+      options: ["--format=tar"],
+      values: ["main"],
+      paths: ["README.md"],
+    });
+    assert.match(archived, /# Harbour/);
+  });
+
+  test("every command of the list takes values behind --end-of-options, but those that take none", async () => {
+    const { repository } = await pushed();
+    const tree = (
+      await run(repository, { command: "rev-list", options: ["--format=%T", "--no-commit-header"], values: ["main"] })
+    ).trim();
+    const good: Record<PlumbingCall["command"], Omit<PlumbingCall, "command"> | undefined> = {
+      archive: { options: ["--format=tar"], values: ["main"] },
+      blame: { options: ["--porcelain", "main"], paths: ["README.md"] },
+      "cat-file": { options: ["-t"], values: ["main"] },
+      "commit-tree": undefined,
+      "diff-tree": { options: ["--root"], values: ["main"] },
+      "fast-import": undefined,
+      "for-each-ref": { values: ["refs/heads/main"] },
+      "hash-object": { options: ["--stdin"], input: "x" },
+      "ls-tree": { values: ["main"] },
+      "merge-base": { values: ["main", "main"] },
+      "merge-tree": { options: ["--write-tree"], values: ["main", "main"] },
+      mktree: { input: "" },
+      "rev-list": { values: ["main"] },
+      "symbolic-ref": { values: ["HEAD"] },
+      "update-ref": { values: ["refs/heads/by-value", "main"] },
+    };
+    for (const [command, call] of Object.entries(good)) {
+      if (call)
+        assert.notEqual(await run(repository, { command: command as PlumbingCall["command"], ...call }), undefined);
+    }
+    assert.match(tree, /^[0-9a-f]{40}$/);
+    assert.throws(() => plumbingArguments({ command: "fast-import", values: ["x"] }), /takes no values/);
+    assert.throws(() => plumbingArguments({ command: "ls-tree", values: ["a\0b"] }), Refusal);
+    assert.throws(() => plumbingArguments({ command: "gc" as "archive" }), /gc/);
+  });
+});

@@ -1,0 +1,50 @@
+import { join } from "node:path";
+import type { Config } from "#config.ts";
+import { collect, gitProcesses } from "#git/process.ts";
+import { unavailable } from "#lib/refusal.ts";
+import { takeTurnsByKey } from "#lib/turns.ts";
+import { localStorage } from "./local.ts";
+import type { Repository, Storage } from "./storage.ts";
+
+const directoriesOf = ({ storages, dataDir }: Config): Readonly<Record<string, string>> =>
+  storages ?? { default: join(dataDir, "repositories") };
+
+const MOST_WAITING = 100;
+
+/** Git as this process uses it: the storages it knows, and all processes of git on them. */
+export interface Git {
+  readonly storages: readonly Storage[];
+  /** A storage of that name; a project may be on one that this process was not told of. */
+  storage(name: string): Storage;
+  /**
+   * Lets those of this process who write to one ref do so one after the other: other processes may still come first,
+   * but whoever loses a race has to do all work again.
+   */
+  inTurn<T>(repository: Repository, ref: string, write: () => Promise<T>): Promise<T>;
+  /** Of the git that is installed. */
+  version(): Promise<string>;
+  close(): Promise<void>;
+}
+
+export function openGit(config: Config): Git {
+  const processes = gitProcesses({ atOnce: config.gitProcesses, searchPath: config.searchPath });
+  const storages = Object.entries(directoriesOf(config)).map(([name, directory]) =>
+    localStorage({ name, directory, processes, maxPack: config.gitMaxPack }),
+  );
+  const turns = takeTurnsByKey(MOST_WAITING);
+  return {
+    storages,
+    inTurn: (repository, ref, write) => turns(`${repository.storage} ${repository.name} ${ref}`, write),
+    storage(name) {
+      const found = storages.find((storage) => storage.name === name);
+      if (!found) throw unavailable(60);
+      return found;
+    },
+    async version() {
+      const git = await processes.start({ args: ["version"], timeout: 10_000, turn: "short" });
+      const [output] = await Promise.all([collect(git.output), git.ended]);
+      return /\d+\.\d+(?:\.\d+)*/.exec(output.toString())?.[0] ?? "";
+    },
+    close: () => processes.close(),
+  };
+}

@@ -1,0 +1,58 @@
+/** The longest line of attributes that git reads. */
+const MOST_OF_LINE = 2048;
+const MOST_BYTES = 1024 * 1024;
+
+const SECTION = /^\[submodule "(?<name>[\w./@+ -]+)"\]$/;
+const SETTING = /^(?<key>[a-zA-Z][a-zA-Z-]*)\s*=\s*(?<value>[^"\\;#\p{Cc}]*)$/u;
+
+const FULL_URL = /^\w+:\/\/(?:[\w.:-]+@)?[\w.-]+(?::\d+)?\/[\w./~+@-]*$/;
+
+/** Whether a commit may put a text under a name by which git itself reads it, or why not. */
+export function textProblem(path: string, content: Buffer): string | undefined {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  if (!isReadByGit(name)) return undefined;
+  if (content.length > MOST_BYTES) return "is too large";
+  const lines = content.toString("utf8").split("\n");
+  if (name === ".gitmodules") return modulesProblem(lines);
+  return lines.some((line) => Buffer.byteLength(line) >= MOST_OF_LINE) ? "has a line that is too long" : undefined;
+}
+
+/** Whether a name is one whose content git checks. */
+export const isReadByGit = (path: string) => /(?:^|\/)\.git(?:modules|attributes)$/.test(path);
+
+/**
+ * Submodules have been a way to run commands on the machine of whoever clones. What is plainly none of these ways is
+ * taken; the finer points of the format, which would need git's own reader to be sure of, are for a push.
+ */
+function modulesProblem(lines: readonly string[]): string | undefined {
+  let inSection = false;
+  for (const line of lines.map((line) => line.trim())) {
+    if (line === "" || line.startsWith("#") || line.startsWith(";")) continue;
+    const section = SECTION.exec(line)?.groups?.["name"];
+    if (section !== undefined) {
+      if (section.split("/").includes("..")) return "names a submodule outside of the repository";
+      inSection = true;
+      continue;
+    }
+    const { key = "", value = "" } = SETTING.exec(line)?.groups ?? {};
+    if (key === "" || !inSection) return "is not in the plain form that can be written here";
+    const problem = settingProblem(key.toLowerCase(), value);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function settingProblem(key: string, value: string): string | undefined {
+  if (value.startsWith("-")) return "has a value that git could take for an option";
+  if (key === "update" && value.startsWith("!")) return "would run a command";
+  if (key === "url" && !isPlainUrl(value)) return "has an address that cannot be written here";
+  return undefined;
+}
+
+/** A relative address, one of `http`, `https`, `git` or `ssh`, or the short form of ssh. */
+function isPlainUrl(url: string): boolean {
+  if (/%0a/i.test(url) || url.includes("::")) return false;
+  if (/^\.{1,2}\//.test(url)) return !/^(?:\.{1,2}\/)+[:/]/.test(url);
+  if (/^(?:https?|ssh|git):\/\//.test(url)) return FULL_URL.test(url) && URL.canParse(url);
+  return /^[\w.-]+@[\w.-]+:[^:]+$/.test(url);
+}

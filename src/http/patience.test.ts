@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { after, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { watchStream } from "./patience.ts";
+
+const WINDOW = 200;
+const CHUNK = Buffer.alloc(8 * 1024, "x");
+
+describe("a stream is waited for", () => {
+  let handle: (request: IncomingMessage, response: ServerResponse) => void;
+  const server = createServer((request, response) => {
+    watchStream(request, response, WINDOW);
+    handle(request, response);
+  });
+  const listening = once(server.listen(0, "127.0.0.1"), "listening");
+  after(() => server.close().closeAllConnections());
+
+  async function ask(text: string): Promise<{ socket: Socket; closed: () => boolean }> {
+    await listening;
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    let closed = false;
+    socket.on("close", () => (closed = true)).on("error", () => {});
+    socket.write(text);
+    return { socket, closed: () => closed };
+  }
+  const POST = "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n";
+
+  test("while it comes, however long that takes", async () => {
+    handle = (request, response) => request.resume().on("end", () => response.end("whole"));
+    const { socket, closed } = await ask(POST);
+    for (let sent = 0; sent < 12; sent++) {
+      socket.write(CHUNK);
+      await sleep(WINDOW / 4);
+    }
+    assert.equal(closed(), false);
+    socket.destroy();
+  });
+
+  test("but not where it drips", async () => {
+    handle = (request) => request.resume();
+    const { socket, closed } = await ask(POST);
+    for (let sent = 0; sent < 20 && !closed(); sent++) {
+      socket.write("x");
+      await sleep(WINDOW / 4);
+    }
+    assert.equal(closed(), true);
+  });
+
+  test("nor where nothing is read of the answer", async () => {
+    let left = false;
+    handle = (_request, response) => {
+      response.on("close", () => (left = true));
+      for (let n = 0; n < 2000; n++) response.write(CHUNK);
+    };
+    const { socket } = await ask("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+    socket.pause();
+    await sleep(WINDOW * 4);
+    assert.equal(left, true);
+    socket.destroy();
+  });
+
+  test("a caller may wait for us, with the body sent or not yet wanted", async () => {
+    handle = (_request, response) => void setTimeout(() => response.end("late"), WINDOW * 4);
+    for (const text of ["GET / HTTP/1.1\r\nhost: x\r\n\r\n", POST + "x".repeat(200_000)]) {
+      const { socket } = await ask(text);
+      const [answer] = (await once(socket, "data")) as [Buffer];
+      assert.match(answer.toString(), /late/);
+      socket.destroy();
+    }
+  });
+});

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { testRepository, type TestRepository, told } from "#resources/commits/test-support.ts";
+import { type TestApp, testApp } from "#test/support/app.ts";
+import { removeMergedBranches } from "./jobs.ts";
+
+describe("branches are made and deleted over the API", () => {
+  let app: TestApp;
+  let repository: TestRepository;
+  let first: string;
+  before(async () => (app = await testApp()));
+  beforeEach(async () => {
+    repository = await testRepository(app);
+    first = await repository.put({ a: "1" });
+  });
+  after(() => app.close());
+
+  const create = (branch: string, ref = "main") => repository.call("POST", "/branches", { branch, ref });
+  const remove = (branch: string, user = repository.developer) =>
+    repository.call("DELETE", `/branches/${encodeURIComponent(branch)}`, {}, user);
+  const names = async () =>
+    (await repository.ask("for-each-ref", "--format=%(refname:short)", "refs/heads")).split("\n");
+
+  test("a branch begins at a branch, a tag or a commit, and is told as it is read", async () => {
+    await repository.call("POST", "/tags", { tag_name: "v1", ref: "main", message: "One" });
+    for (const [branch, ref] of [
+      ["feature/x", "main"],
+      ["by.tag", "v1"],
+      ["by-id", first.slice(0, 8)],
+      ["ä-ö", "refs/heads/main"],
+    ] as const) {
+      const made = await create(branch, ref);
+      assert.equal(made.status, 201, made.text);
+      assert.deepEqual([made.body.name, made.body.commit.id, made.body.default], [branch, first, false]);
+      const read = await repository.call("GET", `/branches/${encodeURIComponent(branch)}`);
+      assert.deepEqual(read.body, made.body);
+      const [audited] = await repository.audited(made);
+      assert.deepEqual([audited?.event, audited?.details], ["branch_created", { branch, commit_id: first }]);
+    }
+    const { push_action, ref, commit_to } = (await repository.events()).at(-1) ?? {};
+    assert.deepEqual([push_action, ref, commit_to], ["created", "ä-ö", first]);
+    await repository.assertSound();
+  });
+
+  test("what cannot be made is refused with the reason", async () => {
+    await create("taken");
+    assert.deepEqual(told(await create("taken")), [400, "Branch already exists"]);
+    assert.deepEqual(told(await create("new", "none")), [400, "Invalid reference name: none"]);
+    assert.deepEqual(told(await create("new", "main^")), [400, "Invalid reference name: main^"]);
+    assert.deepEqual(told(await create("new", "--all")), [400, "Invalid reference name: --all"]);
+    for (const name of ["a b", "..", "-x", "HEAD", "@", "x.lock", "a//b", "A".repeat(40), "refs/tags/x", "x~1"]) {
+      assert.deepEqual(told(await create(name)), [400, "Branch name is invalid"], name);
+    }
+    assert.equal((await create("taken/below")).status, 409, "a name may not be a directory of another");
+    assert.deepEqual(await names(), ["main", "taken"]);
+    const races = await Promise.all([create("race"), create("race"), create("race")]);
+    assert.deepEqual(
+      races.map(({ status }) => status).toSorted((a, b) => a - b),
+      [201, 400, 400],
+    );
+    assert.equal(
+      (await repository.call("POST", "/branches", { branch: "r", ref: "main" }, repository.reporter)).status,
+      403,
+    );
+  });
+
+  test("a branch is deleted, the default one only by a Maintainer", async () => {
+    await create("feature/x.json");
+    const gone = await remove("feature/x.json");
+    assert.deepEqual([gone.status, gone.text], [204, ""]);
+    assert.deepEqual((await repository.audited(gone))[0]?.event, "branch_deleted");
+    assert.equal((await repository.events()).at(-1)?.push_action, "removed");
+    for (const name of ["feature/x.json", "none", "a..b", "HEAD", "--all"]) {
+      assert.deepEqual(told(await remove(name)), [404, "404 Branch Not Found"], name);
+    }
+    assert.equal((await remove("main")).status, 403);
+    assert.deepEqual(await names(), ["main"]);
+    assert.equal((await remove("main", repository.owner)).status, 204);
+  });
+
+  test("branches that the default one has all of are deleted by a job, others stay", async () => {
+    for (let n = 0; n < 5; n++) await create(`merged-${n}`);
+    const actions = [{ action: "create", file_path: "b", content: "" }];
+    await repository.commit({ branch: "ahead", start_branch: "main", actions });
+    const asked = await repository.call("DELETE", "/merged_branches");
+    assert.deepEqual([asked.status, asked.body], [202, { message: "202 Accepted" }]);
+    const run = (user_id: number) =>
+      removeMergedBranches.run({
+        ...{ id: "1", attempt: 1, services: app.services, signal: new AbortController().signal },
+        payload: { project_id: repository.id, user_id },
+        step: (work) => app.services.db.transaction(work),
+        transaction: (work) => app.services.db.transaction(work),
+      });
+    await run(repository.reporter.id);
+    assert.equal((await names()).length, 7, "who may not push deletes nothing");
+    await run(repository.developer.id);
+    assert.deepEqual(await names(), ["ahead", "main"]);
+    const { push_action, ref } = (await repository.events()).at(-1) ?? {};
+    assert.deepEqual([push_action, ref], ["removed", null], "told as one event");
+  });
+});

@@ -1,0 +1,80 @@
+import type { Static } from "typebox";
+import { readCommits } from "#git/objects/commits.ts";
+import { readStats } from "#git/objects/diffs.ts";
+import { type History, listCommits } from "#git/objects/history.ts";
+import { treePath } from "#git/objects/names.ts";
+import { listRefs } from "#git/objects/refs.ts";
+import type { Repository } from "#git/storages/storage.ts";
+import type { Found, Page, Paged, Wanted } from "#http/paging.ts";
+import { missing } from "#lib/refusal.ts";
+import { repositoryOf } from "#resources/repositories/place.ts";
+import { addressOf, type Asking, namedCommit } from "#resources/repositories/reading.ts";
+import { type CommitRef, type ListedCommit, presentCommit, presentStats } from "./entity.ts";
+import type { CommitFilters } from "./params.ts";
+
+type Filters = Static<typeof CommitFilters>;
+
+/** A page of commits. How many there are is not told, as that would mean to walk through all of them. */
+export async function commitPage(asking: Asking, filters: Filters, page: Page<Paged<typeof ListedCommit>>) {
+  const repository = await repositoryOf(asking.services, asking.project);
+  const history = await historyOf(repository, asking, filters);
+  const commits = await page.found(async ({ skip, limit }) => {
+    const ids = history ? await listCommits(repository, history, { skip, limit: limit + 1 }) : [];
+    return { rows: await readCommits(repository, ids.slice(0, limit)), more: ids.length > limit };
+  });
+  const stats = filters.with_stats ? await readStats(repository, commits) : undefined;
+  const address = await addressOf(asking);
+  return commits.map((commit) => {
+    const counted = stats?.get(commit.id);
+    return {
+      ...presentCommit(commit, address, filters.trailers ?? false),
+      ...(counted && { stats: presentStats(counted) }),
+    };
+  });
+}
+
+/** Undefined where there can be none: nothing was pushed yet, or no tree has such a path. */
+async function historyOf(repository: Repository, { project }: Asking, filters: Filters): Promise<History | undefined> {
+  const from = filters.all ? undefined : await namedCommit(repository, project, filters.ref_name);
+  if (from === undefined && !filters.all) {
+    if (filters.ref_name !== undefined) throw missing("Commit");
+    return undefined;
+  }
+  const path = treePath(filters.path ?? "");
+  if (path === undefined) return undefined;
+  return {
+    ...(from !== undefined && { from }),
+    ...(path !== "" && { path }),
+    since: secondsOf(filters.since),
+    until: secondsOf(filters.until),
+    author: filters.author,
+    firstParent: filters.first_parent,
+    topological: filters.order === "topo",
+  };
+}
+
+const secondsOf = (time: string | undefined) =>
+  time === undefined ? undefined : Math.max(Math.floor(Date.parse(time) / 1000), 0);
+
+/** Branches first, then tags, each by name. */
+export async function refPage(
+  repository: Repository,
+  contains: string,
+  type: "branch" | "tag" | "all",
+  { skip, limit }: Wanted,
+): Promise<Found<Static<typeof CommitRef>>> {
+  const none = { rows: [], more: false, total: 0 };
+  const list = (kind: "heads" | "tags", from: number, count: number) =>
+    listRefs(repository, { kind, order: "refname", contains }, { skip: from, limit: count });
+  const branches = type === "tag" ? none : await list("heads", skip, limit);
+  const rest = limit - branches.rows.length;
+  const tags = type === "branch" ? none : await list("tags", Math.max(skip - branches.total, 0), rest);
+  return {
+    rows: [
+      ...branches.rows.map(({ name }) => ({ type: "branch" as const, name })),
+      ...tags.rows.map(({ name }) => ({ type: "tag" as const, name })),
+    ],
+    total: branches.total + tags.total,
+    more: branches.total + tags.total > skip + limit,
+  };
+}

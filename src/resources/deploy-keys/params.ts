@@ -1,0 +1,29 @@
+import Type from "typebox";
+import { DateTime, Flag, Id, Text } from "#http/params/vocabulary.ts";
+import { ProjectId } from "#resources/projects/params.ts";
+
+const newKey = {
+  key: Text(16_384),
+  title: Type.String({ maxLength: 255 }),
+  expires_at: Type.Optional(DateTime),
+};
+
+export const NewDeployKey = Type.Object(newKey);
+export const NewDeployKeyOfProject = Type.Object({ ...ProjectId.properties, ...newKey, can_push: Flag });
+
+export const DeployKeyOfProject = Type.Object({ ...ProjectId.properties, key_id: Id });
+
+export const DeployKeyChanges = Type.Object(
+  {
+    ...DeployKeyOfProject.properties,
+    title: Type.Optional(
+      Type.String({ maxLength: 255, description: "Changes only where the key opens no other project" }),
+    ),
+    can_push: Flag,
+  },
+  { atLeastOneOf: [["title", "can_push"]] },
+);
+
+export const DeployKeyFilters = Type.Object({
+  public: Type.Optional(Type.Boolean({ description: "Only keys that every project may enable" })),
+});

@@ -1,0 +1,11 @@
+import type { Config } from "#config.ts";
+
+const STANDARD_PORT = "22";
+
+/** Where repositories are over SSH, up to their full path: in the short form of git where the port is the usual one. */
+export function sshAddress({ sshUrl, sshPort }: Pick<Config, "sshUrl" | "sshPort">, site: string): string {
+  const port = sshPort === "off" || sshPort === 0 ? STANDARD_PORT : String(sshPort);
+  const url = new URL(sshUrl ?? `ssh://git@${new URL(site).hostname}:${port}`);
+  const who = `${url.username}@${url.hostname}`;
+  return ["", STANDARD_PORT].includes(url.port) ? `${who}:` : `ssh://${who}:${url.port}/`;
+}

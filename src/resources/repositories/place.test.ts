@@ -1,0 +1,296 @@
+import assert from "node:assert/strict";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
+import { projectRepository, type Repository } from "#git/storages/storage.ts";
+import { runWorker, type Worker } from "#jobs/worker.ts";
+import { Refusal } from "#lib/refusal.ts";
+import { removeGroup } from "#resources/groups/jobs.ts";
+import { type Ground, ground } from "#resources/members/test-support.ts";
+import { removeMarkedProject } from "#resources/projects/jobs.ts";
+import { removeUser } from "#resources/users/jobs.ts";
+import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
+import { gitOutput, removeWorkingCopies, workingCopy } from "#test/support/git.ts";
+import { freshDatabase } from "#test/support/postgres.ts";
+import { until } from "#test/support/until.ts";
+import { maintainRepository, placeRepository, removeRepositories } from "./jobs.ts";
+import { MANY_PUSHES, notePush } from "./maintenance.ts";
+import { repositoryOf } from "./place.ts";
+
+const ALL = [placeRepository, maintainRepository, removeRepositories, removeMarkedProject, removeGroup, removeUser];
+
+describe("the repository of a project", () => {
+  let app: TestApp;
+  let on: Ground;
+  let user: TestUser;
+  let admin: TestUser;
+  let number = 0;
+  before(async () => {
+    // Weights and restore time are the whole instance's.
+    app = await testApp({ databaseUrl: await freshDatabase() });
+    on = ground(app);
+    [user, admin] = await Promise.all([
+      app.makeUser({ name: "Ada <Lovelace>", commit_email: "ada@analytical.example" }),
+      app.makeUser({ admin: true }),
+    ]);
+  });
+  after(async () => {
+    await app.close();
+    await removeWorkingCopies();
+  });
+
+  const create = async (payload: object = {}, token = user.token) => {
+    const answer = await app.post("/projects", { token, payload: { name: `Project ${++number}`, ...payload } });
+    assert.equal(answer.status, 201, answer.text);
+    return answer.body as { id: number; path_with_namespace: string; empty_repo: boolean; readme_url: string | null };
+  };
+  const look = async (id: number) => (await app.get(`/projects/${id}`, { token: user.token })).body;
+  const rowOf = (id: number) =>
+    app.services.db.write
+      .selectFrom("projects")
+      .select(["id", "repository_storage", "default_branch"])
+      .where("id", "=", id)
+      .executeTakeFirstOrThrow();
+  const handle = (id: number): Repository => app.services.git.storage("default").repository(projectRepository(id));
+  const pathOf = (id: number) => join(app.services.config.dataDir, "repositories", `${projectRepository(id)}.git`);
+  const used = async (id: number) => repositoryOf(app.services, await rowOf(id));
+  const headOf = (id: number) => gitOutput(["--git-dir", pathOf(id), "symbolic-ref", "HEAD"], { cwd: "/" });
+  const eventsOf = (id: number) =>
+    app.services.db.write.selectFrom("events").selectAll().where("project_id", "=", id).execute();
+  /** A push of a person, as far as it matters here. */
+  const push = async (id: number, ...refs: string[]) => {
+    await used(id);
+    const copy = await workingCopy();
+    await gitOutput(["push", "--quiet", pathOf(id), ...refs.map((ref) => `main:refs/heads/${ref}`)], { cwd: copy });
+    await app.services.db.transaction((tx) => notePush(tx, app.services.jobs, id));
+  };
+  const working = async (work: () => Promise<unknown>) => {
+    const worker: Worker = await runWorker(app.services, ALL);
+    try {
+      await work();
+    } finally {
+      await worker.stop();
+    }
+  };
+
+  test("is made by its first use, whoever uses it, and looks at the default branch", async () => {
+    const { id, empty_repo, readme_url } = await create({ default_branch: "trunk" });
+    assert.equal(empty_repo, true);
+    assert.equal(readme_url, null);
+    assert.equal(await handle(id).exists(), false);
+    const all = await Promise.all(Array.from({ length: 10 }, () => used(id)));
+    assert.equal(all.length, 10);
+    assert.equal(await headOf(id), "refs/heads/trunk");
+    assert.deepEqual(await eventsOf(id), []);
+  });
+
+  test("is made by a job where nobody was faster", async () => {
+    const { id } = await create();
+    await working(() => until("it is made", () => handle(id).exists()));
+    await working(async () => {
+      await until("nothing waits", async () => (await waiting("repositories.place")) === 0);
+    });
+  });
+
+  test("begins with a README, which is there as soon as the project is, with its event", async () => {
+    const project = await create({ name: "Harbour", description: "Where ships rest.", initialize_with_readme: true });
+    assert.equal(project.empty_repo, false);
+    assert.match(project.readme_url ?? "", new RegExp(`/${project.path_with_namespace}/-/blob/main/README.md$`));
+    const repository = await used(project.id);
+    const readme = await repository.objects.read("refs/heads/main:README.md");
+    assert.equal(readme?.bytes.toString(), "# Harbour\n\nWhere ships rest.\n");
+    const commit = await repository.objects.read("refs/heads/main");
+    assert.match(commit?.bytes.toString() ?? "", /^author Ada Lovelace <ada@analytical.example> \d+ \+0000$/m);
+    assert.match(commit?.bytes.toString() ?? "", /\n\nInitial commit\n$/);
+    const [event, ...more] = await eventsOf(project.id);
+    assert.deepEqual(more, []);
+    assert.equal(event?.commit_to, commit?.id, "the event tells of the very commit");
+    assert.equal(event?.author_id, user.id);
+    assert.deepEqual(
+      [event?.push_action, event?.ref_type, event?.ref, event?.commit_count, event?.commit_title],
+      ["created", "branch", "main", 1, "Initial commit"],
+    );
+    assert.equal(await gitOutput(["--git-dir", pathOf(project.id), "fsck", "--strict"], { cwd: "/" }), "");
+  });
+
+  test("begins so for another user too, who is then its author, and on the branch that was asked for", async () => {
+    const payload = { name: "Given", initialize_with_readme: true, default_branch: "feature/é" };
+    const { status, body } = await app.post(`/projects/user/${user.id}`, { token: admin.token, payload });
+    assert.equal(status, 201);
+    assert.match(body.readme_url, /\/-\/blob\/feature\/%C3%A9\/README\.md$/);
+    const repository = await used(body.id);
+    const commit = await repository.objects.read("refs/heads/feature/é");
+    assert.match(commit?.bytes.toString() ?? "", /^committer Ada Lovelace/m);
+    assert.equal((await eventsOf(body.id))[0]?.author_id, user.id);
+  });
+
+  test("that is lost is replaced by neither an empty one nor what it began with", async () => {
+    for (const initialize_with_readme of [false, true]) {
+      const { id } = await create({ initialize_with_readme });
+      await push(id, "other");
+      await rm(pathOf(id), { recursive: true });
+      await assert.rejects(used(id), (error) => error instanceof Refusal && error.kind === "unavailable");
+      assert.equal(await handle(id).exists(), false);
+    }
+  });
+
+  test("is not left behind by a use that comes after the project is gone", async () => {
+    const { id } = await create();
+    const row = await rowOf(id);
+    await app.services.db.write.deleteFrom("projects").where("id", "=", id).execute();
+    await assert.rejects(
+      repositoryOf(app.services, row),
+      (error) => error instanceof Refusal && error.kind === "missing",
+    );
+    assert.equal(await handle(id).exists(), false);
+  });
+
+  test("looks at another default branch once the project does, which must be there unless it is empty", async () => {
+    const { id } = await create();
+    const change = (default_branch: string) =>
+      app.put(`/projects/${id}`, { token: user.token, payload: { default_branch } });
+    assert.equal((await change("trunk")).status, 200, "an empty one may expect any");
+    await working(() => until("HEAD is trunk", async () => (await headOf(id).catch(() => "")) === "refs/heads/trunk"));
+    await push(id, "trunk", "next");
+    assert.equal((await look(id)).empty_repo, false);
+    const refused = await change("absent");
+    assert.equal(refused.status, 400);
+    assert.deepEqual(refused.body, { message: { default_branch: ["is no branch of the repository"] } });
+    assert.equal((await change("trunk")).status, 200);
+    assert.equal((await change("next")).status, 200);
+    await working(() => until("HEAD is next", async () => (await headOf(id)) === "refs/heads/next"));
+    const shown = async () => (await look(id)).readme_url as string | null;
+    assert.match(
+      (await until("the README is known", async () => (await shown()) ?? undefined)) ?? "",
+      /next\/README\.md$/,
+    );
+  });
+
+  test("stays while its project can be restored, and goes with it then", async () => {
+    const { id, path_with_namespace: full_path } = await create();
+    await push(id, "main");
+    await app.delete(`/projects/${id}`, { token: user.token });
+    assert.equal(await waiting("repositories.remove"), 0);
+    await app.post(`/projects/${id}/restore`, { token: user.token });
+    assert.equal(await handle(id).exists(), true);
+    await app.delete(`/projects/${id}`, { token: user.token });
+    const payload = { permanently_remove: true, full_path };
+    assert.equal((await app.delete(`/projects/${id}`, { token: user.token, payload })).status, 202);
+    assert.equal(await handle(id).exists(), true);
+    await working(() => until("it is gone", async () => !(await handle(id).exists())));
+    assert.deepEqual(await readdir(join(app.services.config.dataDir, "repositories", "tmp")), []);
+  });
+
+  test("goes with the group that it is in", async () => {
+    const group = await on.group();
+    await on.member(user, { group_id: group }, "owner");
+    const below = await on.group(group);
+    const made = [await create({ namespace_id: group }), await create({ namespace_id: below })];
+    for (const { id } of made) await used(id);
+    await app.delete(`/groups/${group}`, { token: user.token });
+    const { full_path } = (await app.get(`/groups/${group}`, { token: user.token })).body;
+    const payload = { permanently_remove: true, full_path };
+    assert.equal((await app.delete(`/groups/${group}`, { token: user.token, payload })).status, 202);
+    await working(async () => {
+      for (const { id } of made) await until("it is gone", async () => !(await handle(id).exists()));
+    });
+  });
+
+  test("goes with the user whose own it was", async () => {
+    const leaving = await app.makeUser();
+    const { id } = await create({ initialize_with_readme: true }, leaving.token);
+    await used(id);
+    assert.equal((await app.delete(`/users/${leaving.id}`, { token: admin.token })).status, 204);
+    await working(() => until("it is gone", async () => !(await handle(id).exists())));
+  });
+
+  test("is packed after many pushes, or when a first one was large", async () => {
+    const { id } = await create();
+    await push(id, "main");
+    assert.equal(await waiting("repositories.maintain", id), 1, "a first push is looked at later");
+    await app.services.db.transaction(async (tx) => {
+      for (let at = 1; at < MANY_PUSHES; at++) await notePush(tx, app.services.jobs, id);
+    });
+    const packs = () => readdir(join(pathOf(id), "objects", "pack"));
+    assert.deepEqual(await packs(), []);
+    await working(() => until("it is packed", async () => (await packs()).some((file) => file.endsWith(".bitmap"))));
+    await until("it is counted", async () => {
+      const row = await app.services.db.write
+        .selectFrom("repositories")
+        .select("unpacked_pushes")
+        .where("project_id", "=", id)
+        .executeTakeFirst();
+      return row?.unpacked_pushes === 0;
+    });
+  });
+
+  async function waiting(job: string, id?: number): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+      select count(*) as count from jobs.job
+      where data ->> 'job' = ${job}
+        and (${id ?? null}::text is null or data -> 'payload' ->> 'project_id' = ${id ?? null}::text)`.execute(
+      app.services.db.write,
+    );
+    return rows[0]?.count ?? 0;
+  }
+});
+
+describe("several storages", () => {
+  let app: TestApp;
+  let admin: TestUser;
+  before(async () => {
+    const root = await workingCopy();
+    app = await testApp({
+      databaseUrl: await freshDatabase(),
+      env: { FAIRLEAD_STORAGES: `default=${root}/one, fast=${root}/two,spare=${root}/three` },
+    });
+    admin = await app.makeUser({ admin: true });
+  });
+  after(async () => {
+    await app.close();
+    await removeWorkingCopies();
+  });
+
+  const weigh = (repository_storages_weighted: Record<string, number>) =>
+    app.put("/application/settings", { token: admin.token, payload: { repository_storages_weighted } });
+  let number = 0;
+  const storageOf = async (payload: object = {}) =>
+    (await app.post("/projects", { token: admin.token, payload: { name: `On ${++number}`, ...payload } })).body
+      .repository_storage;
+
+  test("have weights, of which only those that are there count", async () => {
+    const shown = (await app.get("/application/settings", { token: admin.token })).body;
+    assert.deepEqual(shown.repository_storages_weighted, { default: 100, fast: 0, spare: 0 });
+    const wrong = await weigh({ fast: 1, elsewhere: 1 });
+    assert.equal(wrong.status, 400);
+    assert.match(wrong.text, /elsewhere is no storage of this instance, which has: default, fast, spare/);
+    assert.deepEqual((await weigh({ fast: 30, spare: 70 })).body.repository_storages_weighted, {
+      default: 0,
+      fast: 30,
+      spare: 70,
+    });
+  });
+
+  test("are drawn by weight, and administrators name one", async () => {
+    await weigh({ fast: 50, spare: 50 });
+    // The settings of before are known for a second.
+    await until("the weights are known", async () => (await storageOf()) !== "default");
+    const drawn = new Set<string>();
+    for (let at = 0; at < 40; at++) drawn.add(await storageOf());
+    assert.deepEqual([...drawn].toSorted(), ["fast", "spare"]);
+    assert.equal(await storageOf({ repository_storage: "default" }), "default", "a weight of 0 only keeps draws away");
+  });
+
+  test("hold the repositories of the projects that are on them", async () => {
+    const { body } = await app.post("/projects", {
+      token: admin.token,
+      payload: { name: "Spare", repository_storage: "spare", initialize_with_readme: true },
+    });
+    const place = { id: body.id, repository_storage: "spare", default_branch: "main" };
+    const repository = await repositoryOf(app.services, place);
+    assert.equal(repository.storage, "spare");
+    assert.ok(await repository.objects.info("refs/heads/main:README.md"));
+    assert.equal(await app.services.git.storage("fast").repository(projectRepository(body.id)).exists(), false);
+  });
+});

@@ -1,0 +1,475 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "kysely";
+import { FLUSH, packet, packetsIn } from "#git/pkt-line.ts";
+import { ZERO_ID } from "#git/refs.ts";
+import { Refusal } from "#lib/refusal.ts";
+import { gitOutput, workingCopy } from "#test/support/git.ts";
+import { commit, pushedProject, type Pushing, pushingApp } from "#test/support/pushing.ts";
+import { until } from "#test/support/until.ts";
+import { receivePush } from "./push.ts";
+import { settlePushes } from "./settling.ts";
+
+describe("pushes", () => {
+  let on: Pushing;
+  before(async () => {
+    on = await pushingApp();
+  });
+  after(() => on.close());
+
+  describe("become events", () => {
+    const bare = { key_id: null, ref_count: null };
+
+    test("for a branch that is made, moved and removed", async () => {
+      const { project, copy, first } = await pushedProject(on);
+      const developer = await on.member(project, "developer");
+      await commit(copy);
+      const title = `${"Ⓐ".repeat(35)}${"🚢".repeat(36)}`;
+      const third = await commit(copy, `  ${title}\nsecond line\n\nbody`);
+      assert.equal((await on.push(copy, project, developer, "main", "main:next")).code, 0);
+      assert.equal((await on.push(copy, project, developer, "--delete", "next")).code, 0);
+      const cut = `${"Ⓐ".repeat(35)}${"🚢".repeat(32)}...`;
+      const [owner, by] = [{ author_id: on.owner.id }, { author_id: developer.id }];
+      const made = { push_action: "created", ref_type: "branch", commit_from: null };
+      assert.deepEqual(await on.events(project), [
+        { ...bare, ...owner, ...made, ref: "main", commit_to: first, commit_count: 1, commit_title: "Begin" },
+        {
+          ...{ ...bare, ...by, push_action: "pushed", ref_type: "branch", ref: "main" },
+          ...{ commit_from: first, commit_to: third, commit_count: 2, commit_title: cut },
+        },
+        // Nothing that the default branch does not have.
+        { ...bare, ...by, ...made, ref: "next", commit_to: third, commit_count: 0, commit_title: cut },
+        {
+          ...{ ...bare, ...by, push_action: "removed", ref_type: "branch", ref: "next" },
+          ...{ commit_from: third, commit_to: null, commit_count: 0, commit_title: null },
+        },
+      ]);
+      assert.deepEqual(await on.intents(project), []);
+    });
+
+    test("for tags, with the title of the commit that they lead to", async () => {
+      const { project, copy, first } = await pushedProject(on);
+      await gitOutput(["tag", "--annotate", "--message=Out", "v1"], { cwd: copy });
+      const tag = await gitOutput(["rev-parse", "refs/tags/v1"], { cwd: copy });
+      const blob = await gitOutput(["rev-parse", "main:README.md"], { cwd: copy });
+      await gitOutput(["tag", "file", blob], { cwd: copy });
+      await gitOutput(["tag", "plain"], { cwd: copy });
+      assert.equal((await on.push(copy, project, on.owner, "--tags")).code, 0);
+      const made = { ...bare, author_id: on.owner.id, push_action: "created", ref_type: "tag", commit_from: null };
+      assert.deepEqual((await on.events(project)).slice(1), [
+        { ...made, ref: "file", commit_to: blob, commit_count: 0, commit_title: null },
+        { ...made, ref: "plain", commit_to: first, commit_count: 0, commit_title: "Begin" },
+        { ...made, ref: "v1", commit_to: tag, commit_count: 0, commit_title: "Begin" },
+      ]);
+    });
+
+    test("together where more than three refs share what happened", async () => {
+      const { project, copy, first } = await pushedProject(on);
+      for (const name of ["a", "b", "c", "d"]) await gitOutput(["branch", name], { cwd: copy });
+      for (const name of ["1", "2", "3"]) await gitOutput(["tag", name], { cwd: copy });
+      assert.equal((await on.push(copy, project, on.owner, "--all")).code, 0);
+      assert.equal((await on.push(copy, project, on.owner, "--tags")).code, 0);
+      const events = (await on.events(project)).slice(1);
+      assert.deepEqual(events[0], {
+        ...{ author_id: on.owner.id, key_id: null, push_action: "created", ref_type: "branch", ref: null },
+        ...{ commit_from: null, commit_to: null, commit_count: 0, commit_title: null, ref_count: 4 },
+      });
+      assert.deepEqual(
+        events.slice(1).map(({ ref, commit_to, ref_count }) => [ref, commit_to, ref_count]),
+        [
+          ["1", first, null],
+          ["2", first, null],
+          ["3", first, null],
+        ],
+      );
+    });
+
+    test("of whoever made the deploy key that pushed", async () => {
+      const { project, copy, first } = await pushedProject(on);
+      const opened = await on.open(on.owner, project);
+      const second = await commit(copy);
+      const key = { id: 77, title: "Robot", user_id: on.owner.id };
+      const robot = { ...opened, caller: { kind: "deploy key", key } } as const;
+      await sent(robot, [`${first} ${second} refs/heads/main`], await packOf(copy, second, first));
+      const [, event] = await on.events(project);
+      assert.equal(event?.["author_id"], on.owner.id);
+      assert.equal(event?.["key_id"], 77);
+    });
+
+    test("and are when a project was last active", async () => {
+      const { project, copy } = await pushedProject(on);
+      const { write } = on.app.services.db;
+      await sql`update projects set last_activity_at = '2020-01-01' where id = ${project.id}`.execute(write);
+      await commit(copy);
+      await on.push(copy, project, on.owner, "main");
+      const { rows } = await sql<{ active: boolean; pushed: boolean }>`
+        select last_activity_at > now() - interval '1 minute' as active, pushed_at > now() - interval '1 minute' as pushed
+        from projects p join repositories r on r.project_id = p.id where p.id = ${project.id}`.execute(write);
+      assert.deepEqual(rows, [{ active: true, pushed: true }]);
+    });
+  });
+
+  describe("to an empty repository", () => {
+    const defaultOf = async (id: number) =>
+      (await on.app.get(`/projects/${id}`, { token: on.owner.token })).body.default_branch;
+    const headOf = (directory: string) => gitOutput(["symbolic-ref", "HEAD"], { cwd: directory });
+
+    test("make their branch the default one, if that is not among them", async () => {
+      const project = await on.project();
+      const copy = await workingCopy();
+      assert.equal(await defaultOf(project.id), "main");
+      await gitOutput(["tag", "v0"], { cwd: copy });
+      assert.equal((await on.push(copy, project, on.owner, "v0")).code, 0);
+      assert.equal(await defaultOf(project.id), "main");
+      assert.equal((await on.push(copy, project, on.owner, "main:trunk")).code, 0);
+      assert.equal(await defaultOf(project.id), "trunk");
+      assert.equal(await headOf(project.directory), "refs/heads/trunk");
+      assert.equal((await on.push(copy, project, on.owner, "main:other")).code, 0);
+      assert.equal(await defaultOf(project.id), "trunk");
+    });
+
+    test("of many branches choose a usual one", async () => {
+      const project = await on.project();
+      const copy = await workingCopy();
+      assert.equal((await on.push(copy, project, on.owner, "main:bug/1", "main:master", "main:zoo")).code, 0);
+      assert.equal(await defaultOf(project.id), "master");
+    });
+
+    test("at once agree on one of them", async () => {
+      const project = await on.project();
+      const copy = await workingCopy();
+      const names = ["one", "two", "three", "four"];
+      const pushed = await Promise.all(names.map((name) => on.push(copy, project, on.owner, `main:${name}`)));
+      assert.deepEqual(
+        pushed.map(({ code }) => code),
+        [0, 0, 0, 0],
+      );
+      const chosen = await defaultOf(project.id);
+      assert.ok(names.includes(chosen));
+      assert.equal(await headOf(project.directory), `refs/heads/${chosen}`);
+    });
+  });
+
+  describe("are held to rules", () => {
+    test("a Developer neither rewrites nor deletes the default branch; a Maintainer may", async () => {
+      const { project, copy, first } = await pushedProject(on);
+      const developer = await on.member(project, "developer");
+      const maintainer = await on.member(project, "maintainer");
+      const second = await commit(copy);
+      assert.equal((await on.push(copy, project, developer, "main")).code, 0);
+      await gitOutput(["commit", "--quiet", "--amend", "--message=Other"], { cwd: copy });
+
+      const forced = await on.push(copy, project, developer, "--force", "main", "main:side");
+      assert.notEqual(forced.code, 0);
+      assert.match(forced.stderr, /remote: You are not allowed to force push to the default branch: refs\/heads\/main/);
+      assert.match(forced.stderr, /! \[remote rejected\] main -> main \(pre-receive hook declined\)/);
+      const back = await on.push(copy, project, developer, "--force", `${first}:refs/heads/main`);
+      assert.match(back.stderr, /not allowed to force push/);
+      const deleted = await on.push(copy, project, developer, "--delete", "main");
+      assert.match(deleted.stderr, /! \[remote rejected\] main \(you are not allowed to delete the default branch\)/);
+      assert.equal(await on.refAt(project, "refs/heads/main"), second);
+      assert.equal(await on.refAt(project, "refs/heads/side"), "");
+      assert.equal((await on.events(project)).length, 2);
+      assert.deepEqual(await on.intents(project), []);
+
+      assert.equal((await on.push(copy, project, developer, "main:side")).code, 0);
+      assert.equal((await on.push(copy, project, developer, "--force", `${first}:refs/heads/side`)).code, 0);
+      assert.equal((await on.push(copy, project, developer, "--delete", "side")).code, 0);
+      assert.equal((await on.push(copy, project, maintainer, "--force", "main")).code, 0);
+      assert.equal((await on.push(copy, project, maintainer, "--delete", "main")).code, 0);
+      assert.equal(await on.refAt(project, "refs/heads/main"), "");
+    });
+
+    test("a deploy key may what a Developer may, whoever made it", async () => {
+      const { project, copy, first } = await pushedProject(on);
+      const opened = await on.open(on.owner, project);
+      const caller = { kind: "deploy key", key: { id: 1, title: "Robot", user_id: on.owner.id } } as const;
+      await gitOutput(["commit", "--quiet", "--amend", "--message=Other"], { cwd: copy });
+      const other = await gitOutput(["rev-parse", "HEAD"], { cwd: copy });
+      const pack = await packOf(copy, other);
+      assert.match(await sent({ ...opened, caller }, [`${first} ${ZERO_ID} refs/heads/main`]), /not allowed to delete/);
+      assert.match(await sent({ ...opened, caller }, [`${first} ${other} refs/heads/main`], pack), /hook declined/);
+      assert.equal(await on.refAt(project, "refs/heads/main"), first);
+    });
+
+    test("a name that some file systems take for the default branch is no way around", async () => {
+      const { project, copy, first } = await pushedProject(on);
+      const developer = await on.member(project, "developer");
+      assert.equal((await on.push(copy, project, on.owner, "main:MAIN")).code, 0);
+      assert.notEqual((await on.push(copy, project, developer, "--delete", "MAIN")).code, 0);
+      await gitOutput(["commit", "--quiet", "--amend", "--message=Other"], { cwd: copy });
+      assert.notEqual((await on.push(copy, project, developer, "--force", "main:MAIN")).code, 0);
+      assert.equal(await on.refAt(project, "refs/heads/MAIN"), first);
+    });
+
+    test("a list that lies about where the default branch is changes nothing", async () => {
+      const { project, copy, first } = await pushedProject(on);
+      const opened = await on.open(await on.member(project, "developer"), project);
+      const second = await commit(copy);
+      assert.equal((await on.push(copy, project, on.owner, "main")).code, 0);
+      // Forward from a place that it left, and as if it were not there.
+      await gitOutput(["reset", "--quiet", "--hard", first], { cwd: copy });
+      const third = await commit(copy);
+      for (const from of [first, ZERO_ID]) {
+        const answer = await sent(opened, [`${from} ${third} refs/heads/main`], await packOf(copy, third));
+        assert.match(answer, /ng refs\/heads\/main/);
+      }
+      assert.equal(await on.refAt(project, "refs/heads/main"), second);
+      assert.equal((await on.events(project)).length, 2);
+    });
+
+    test("only branches and tags are taken, and the rest of a push goes on without", async () => {
+      const { project, copy, first } = await pushedProject(on);
+      const hex = "0123456789012345678901234567890123456789";
+      const refused = [
+        "refs/notes/x",
+        "refs/fairlead/x",
+        "refs/replace/x",
+        "refs/pull/1/head",
+        `refs/heads/${hex}`,
+        "refs/heads/refs/heads/x",
+        "refs/heads/HEAD",
+        "refs/heads/-x",
+      ];
+      const pushed = await on.push(copy, project, on.owner, "main:good", ...refused.map((ref) => `${first}:${ref}`));
+      assert.notEqual(pushed.code, 0);
+      assert.match(pushed.stderr, /\[new branch\] +main -> good/);
+      assert.match(
+        pushed.stderr,
+        /refs\/notes\/x \(only branches \(refs\/heads\/\) and tags \(refs\/tags\/\) can be pushed\)/,
+      );
+      assert.equal(pushed.stderr.match(/\[remote rejected\]/g)?.length, refused.length, pushed.stderr);
+      const refs = await gitOutput(["for-each-ref", "--format=%(refname)"], { cwd: project.directory });
+      assert.deepEqual(refs.split("\n"), ["refs/heads/good", "refs/heads/main"]);
+      assert.equal((await on.events(project)).length, 2);
+    });
+
+    test("what is left of a push may be without objects", async () => {
+      const { project, copy } = await pushedProject(on);
+      assert.equal((await on.push(copy, project, on.owner, "main:old")).code, 0);
+      await commit(copy);
+      const pushed = await on.push(copy, project, on.owner, ":old", "main:refs/notes/x");
+      assert.match(pushed.stderr, /\[deleted\] +old/);
+      assert.match(pushed.stderr, /refs\/notes\/x \(only branches/);
+    });
+
+    test("a name that a shell would run is only a name", async () => {
+      const { project, copy, first } = await pushedProject(on);
+      const name = "a'$(id>hacked)\";`id>hacked`&id>hacked\n".trim();
+      await sql`update projects set default_branch = ${name} where id = ${project.id}`.execute(
+        on.app.services.db.write,
+      );
+      const developer = await on.member(project, "developer");
+      assert.equal((await on.push(copy, project, developer, `main:refs/heads/${name}`)).code, 0);
+      await gitOutput(["commit", "--quiet", "--amend", "--message=Other"], { cwd: copy });
+      const forced = await on.push(copy, project, developer, "--force", `main:refs/heads/${name}`);
+      assert.match(forced.stderr, /not allowed to force push/);
+      assert.equal(await on.refAt(project, `refs/heads/${name}`), first);
+      const found = await readdir(project.directory, { recursive: true });
+      assert.ok(!found.includes("hacked"));
+    });
+
+    test("all or nothing of an atomic push is refused", async () => {
+      const { project, copy } = await pushedProject(on);
+      const pushed = await on.push(copy, project, on.owner, "--atomic", "main:good", "main:refs/notes/x");
+      assert.match(pushed.stderr, /main -> good \(refused with the rest of an atomic push\)/);
+      assert.equal(await on.refAt(project, "refs/heads/good"), "");
+    });
+
+    test("options are taken if they are plain, and refused with the push if not", async () => {
+      const { project, copy } = await pushedProject(on);
+      assert.equal(
+        (await on.push(copy, project, on.owner, "-o", "ci.skip", "-o", "x=$(touch /tmp/x);", "main:a")).code,
+        0,
+      );
+      const pushed = await on.push(copy, project, on.owner, "-o", "café", "main:b");
+      assert.match(pushed.stderr, /main -> b \(an option of a push is 1 to 1024 printable ASCII characters\)/);
+      assert.equal(await on.refAt(project, "refs/heads/b"), "");
+    });
+
+    test("whoever sends on is told at once and read to the end", async () => {
+      const { project, first } = await pushedProject(on);
+      const input = new PassThrough();
+      input.write(listOf([`${ZERO_ID} ${first} refs/notes/x`]));
+      const answer = await receivePush(on.app.services, await on.open(on.owner, project), input);
+      const ended = once(answer, "end");
+      const [report] = (await once(answer, "data")) as [Buffer];
+      assert.match(report.toString(), /ng refs\/notes\/x/);
+      const soon = { signal: AbortSignal.timeout(10_000) };
+      for (let sent = 0; sent < 32; sent++) {
+        if (!input.write(Buffer.alloc(1024 * 1024))) await once(input, "drain", soon);
+      }
+      assert.ok(!answer.readableEnded);
+      input.end();
+      await ended;
+    });
+
+    test("whoever sends much is told as well", async () => {
+      const { project, copy } = await pushedProject(on);
+      await gitOutput(["config", "http.postBuffer", "65536"], { cwd: copy });
+      const noise = await gitOutput(["hash-object", "-w", "--stdin"], { cwd: copy, input: randomBytes(8_000_000) });
+      await gitOutput(["tag", "noise", noise], { cwd: copy });
+      const pushed = await on.push(copy, project, on.owner, "refs/tags/noise:refs/notes/noise");
+      assert.match(pushed.stderr, /! \[remote rejected\] noise -> refs\/notes\/noise \(only branches/);
+    });
+  });
+
+  describe("are answered only when they are told", () => {
+    test("the intent is there while git works, and goes when the client does", async () => {
+      const { project, copy, first } = await pushedProject(on);
+      const second = await commit(copy);
+      const opened = await on.open(on.owner, project);
+      const input = new PassThrough();
+      input.write(listOf([`${first} ${second} refs/heads/main`]));
+      const answer = await receivePush(on.app.services, opened, input);
+      const [intent] = await on.intents(project);
+      assert.deepEqual([intent?.refs, intent?.old_ids, intent?.new_ids], [["refs/heads/main"], [first], [second]]);
+      assert.equal(intent?.user_id, on.owner.id);
+      input.destroy();
+      await assert.rejects(buffer(answer));
+      await settlePushes(on.app.services);
+      assert.deepEqual(await on.intents(project), []);
+      assert.equal((await on.events(project)).length, 1);
+    });
+
+    test("a caller who is gone ends git", async () => {
+      const { project, copy, first } = await pushedProject(on);
+      const second = await commit(copy);
+      const opened = await on.open(on.owner, project);
+      const input = new PassThrough();
+      input.write(listOf([`${first} ${second} refs/heads/main`]));
+      const leaving = new AbortController();
+      const answer = await receivePush(on.app.services, opened, input, { signal: leaving.signal });
+      leaving.abort();
+      await assert.rejects(buffer(answer));
+      assert.equal(await on.refAt(project, "refs/heads/main"), first);
+    });
+
+    test("the report waits for the events", async () => {
+      const { project, copy, first } = await pushedProject(on);
+      const second = await commit(copy);
+      const opened = await on.open(on.owner, project);
+      const pack = await packOf(copy, second, first);
+      let answered = false;
+      let answer: Promise<string> | undefined;
+      await on.app.services.db.write.transaction().execute(async (tx) => {
+        await sql`select from repositories where project_id = ${project.id} for update`.execute(tx);
+        answer = sent(opened, [`${first} ${second} refs/heads/main`], pack).finally(() => (answered = true));
+        await until("the ref moved", async () => (await on.refAt(project, "refs/heads/main")) === second);
+        await sleep(300);
+        assert.equal(answered, false);
+        assert.equal((await on.intents(project)).length, 1);
+      });
+      assert.match((await answer) ?? "", /ok refs\/heads\/main/);
+      assert.equal((await on.events(project)).length, 2);
+      assert.deepEqual(await on.intents(project), []);
+    });
+
+    test("nothing is acknowledged that could not be told, and it is told later", async () => {
+      const { project, copy } = await pushedProject(on);
+      const second = await commit(copy);
+      await on.app.services.db.write.transaction().execute(async (tx) => {
+        await sql`select from repositories where project_id = ${project.id} for update`.execute(tx);
+        const pushed = await on.push(copy, project, on.owner, "main");
+        assert.notEqual(pushed.code, 0);
+        assert.doesNotMatch(pushed.stderr, /main -> main\n/);
+      });
+      assert.equal(await on.refAt(project, "refs/heads/main"), second);
+      assert.equal((await on.events(project)).length, 1);
+      await until("the push is told", async () => {
+        await settlePushes(on.app.services);
+        return (await on.intents(project)).length === 0;
+      });
+      assert.deepEqual((await on.events(project)).map(({ commit_to }) => commit_to).slice(1), [second]);
+    });
+
+    test("in the form that the client asked for", async () => {
+      const { project, copy, first } = await pushedProject(on);
+      const opened = await on.open(on.owner, project);
+      const second = await commit(copy);
+      const pack = await packOf(copy, second, first);
+      const change = (name: string) => [`${ZERO_ID} ${second} refs/heads/${name}`];
+      assert.deepEqual(packetsIn(await answerTo(opened, change("plain"), pack, "report-status")).map(String), [
+        "unpack ok\n",
+        "ok refs/heads/plain\n",
+      ]);
+      const bands = packetsIn(await answerTo(opened, change("bands"), pack, "report-status side-band-64k"));
+      const report = Buffer.concat(bands.filter((part) => part[0] === 1).map((part) => part.subarray(1)));
+      assert.deepEqual(packetsIn(report).map(String), ["unpack ok\n", "ok refs/heads/bands\n"]);
+      assert.equal((await answerTo(opened, change("silent"), pack, "")).length, 0);
+      const note = [`${ZERO_ID} ${second} refs/notes/x`];
+      assert.deepEqual(packetsIn(await answerTo(opened, note, pack, "report-status")).map(String), [
+        "unpack ok\n",
+        "ng refs/notes/x only branches (refs/heads/) and tags (refs/tags/) can be pushed\n",
+      ]);
+      await assert.rejects(
+        answerTo(opened, note, pack, ""),
+        (error) => error instanceof Refusal && error.kind === "forbidden",
+      );
+      assert.equal((await answerTo(opened, [], Buffer.alloc(0), "")).length, 0);
+      assert.equal((await on.events(project)).length, 4);
+    });
+
+    test("objects that git refuses change nothing", async () => {
+      const { project, copy, first } = await pushedProject(on);
+      const opened = await on.open(on.owner, project);
+      const second = await commit(copy);
+      const pack = await packOf(copy, second, first);
+      pack[pack.length - 1] = (pack.at(-1) ?? 0) ^ 1;
+      const answer = await sent(opened, [`${first} ${second} refs/heads/main`], pack);
+      assert.match(answer, /unpack (?!ok)/);
+      assert.match(answer, /ng refs\/heads\/main unpacker error/);
+      assert.deepEqual(await on.intents(project), []);
+      assert.equal((await on.events(project)).length, 1);
+    });
+
+    test("a lock that a killed git left is removed once nobody can hold it any more", async () => {
+      const { project, copy } = await pushedProject(on);
+      await commit(copy);
+      const lock = join(project.directory, "refs/heads/main.lock");
+      await writeFile(lock, "");
+      for (const times of [1, 2]) {
+        const { code, stderr } = await on.push(copy, project, on.owner, "main");
+        assert.notEqual(code, 0, `${times}`);
+        assert.match(stderr, /Unable to create 'refs\/heads\/main\.lock'/);
+        assert.ok(!stderr.includes("@hashed") && !stderr.includes(project.directory), stderr);
+      }
+      const old = Date.now() / 1000 - 3600;
+      await utimes(lock, old, old);
+      assert.notEqual((await on.push(copy, project, on.owner, "main")).code, 0);
+      assert.equal((await on.push(copy, project, on.owner, "main")).code, 0);
+      await rm(lock, { force: true });
+    });
+  });
+
+  const listOf = (lines: readonly string[], capabilities = "report-status side-band-64k") =>
+    Buffer.concat([...lines.map((line, at) => packet(at === 0 ? `${line}\0 ${capabilities}` : line)), FLUSH]);
+
+  async function answerTo(
+    opened: Parameters<typeof receivePush>[1],
+    lines: string[],
+    pack: Buffer,
+    capabilities: string,
+  ) {
+    const input = new PassThrough();
+    input.end(Buffer.concat([listOf(lines, capabilities), pack]));
+    return buffer(await receivePush(on.app.services, opened, input));
+  }
+
+  const sent = async (opened: Parameters<typeof receivePush>[1], lines: string[], pack: Buffer = Buffer.alloc(0)) =>
+    (await answerTo(opened, lines, pack, "report-status side-band-64k")).toString();
+});
+
+/** What git would send: all that leads to one commit and not to another. */
+async function packOf(cwd: string, id: string, without?: string): Promise<Buffer> {
+  const input = without === undefined ? `${id}\n` : `${id}\n^${without}\n`;
+  const name = await gitOutput(["pack-objects", "--revs", "--quiet", ".git/sent"], { cwd, input });
+  return readFile(join(cwd, `.git/sent-${name}.pack`));
+}

@@ -1,0 +1,51 @@
+import type { ProjectSeen } from "#access/containers.ts";
+import { bigints, type Lookup } from "#db/loader.ts";
+import { resolveCommit } from "#git/objects/names.ts";
+import type { Repository } from "#git/storages/storage.ts";
+import { missing } from "#lib/refusal.ts";
+import type { Services } from "#services.ts";
+import { type Placed, repositoryOf } from "./place.ts";
+
+/** What every answer about code needs of its request. */
+export interface Asking {
+  readonly services: Services;
+  readonly project: ProjectSeen;
+  readonly site: string;
+}
+
+/** The commit that a caller names, or else where the default branch is; undefined where that leads nowhere. */
+export async function namedCommit(repository: Repository, project: Placed, name?: string): Promise<string | undefined> {
+  if (name !== undefined && name !== "HEAD") return resolveCommit(repository, name);
+  const branch = project.default_branch;
+  const head = branch === null ? undefined : await resolveCommit(repository, `refs/heads/${branch}`);
+  return head ?? resolveCommit(repository, "HEAD");
+}
+
+/** The repository of a project and the commit that a caller names; none is refused as `thing`. */
+export async function openAt(
+  { services, project }: Pick<Asking, "services" | "project">,
+  name: string | undefined,
+  thing: string,
+) {
+  const repository = await repositoryOf(services, project);
+  const commit = await namedCommit(repository, project, name);
+  if (commit === undefined) throw missing(thing);
+  return { repository, commit };
+}
+
+const fullPaths: Lookup<number, { id: number; full_path: string }> = {
+  text: `
+    select p.id, (
+      select string_agg(above.path, '/' order by cardinality(above.traversal_ids))
+      from namespaces above where above.id = any(n.traversal_ids)) || '/' || p.path as full_path
+    from projects p join namespaces n on n.id = p.namespace_id
+    where p.id = any($1::bigint[])`,
+  keys: bigints,
+  key: (row) => row.id,
+};
+
+/** Where people look at a project, for links to what is in it. */
+export async function addressOf({ services, project, site }: Asking): Promise<string> {
+  const found = await services.db.point.load(fullPaths, project.id);
+  return `${site}/${found?.full_path ?? project.path}`;
+}

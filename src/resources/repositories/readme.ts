@@ -1,0 +1,17 @@
+import { readTree } from "#git/objects/trees.ts";
+import type { RefChange } from "#git/push-commands.ts";
+import type { Repository } from "#git/storages/storage.ts";
+
+/** By the name that most give it. */
+const READMES = [/^readme\.(?:md|markdown)$/i, /^readme\.\w{1,10}$/i, /^readme$/i];
+
+/** The file in the first directory of a branch that says what this is. */
+export async function readmeOn(repository: Repository, branch: string): Promise<string | null> {
+  const tree = await readTree(repository, `refs/heads/${branch}`);
+  const names = tree?.entries.filter(({ type }) => type === "blob").map(({ name }) => name) ?? [];
+  return READMES.map((known) => names.find((name) => known.test(name))).find((name) => name !== undefined) ?? null;
+}
+
+/** The same after changes, or undefined where they left the branch as it was. */
+export const readmeAfter = async (repository: Repository, branch: string | null, changes: readonly RefChange[]) =>
+  changes.some(({ ref }) => ref === `refs/heads/${branch}`) ? readmeOn(repository, branch ?? "") : undefined;

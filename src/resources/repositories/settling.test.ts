@@ -1,0 +1,267 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
+import type { RefChange } from "#git/push-commands.ts";
+import { ZERO_ID } from "#git/refs.ts";
+import { gitOutput } from "#test/support/git.ts";
+import { commit, type PushedProject, pushedProject, type Pushing, pushingApp } from "#test/support/pushing.ts";
+import { holdIntent } from "./intents.ts";
+import { settle, settlePushes, watchPushes } from "./settling.ts";
+import { until } from "#test/support/until.ts";
+
+const MAIN = "refs/heads/main";
+const NOWHERE = "d".repeat(40);
+
+describe("pushes that were left", () => {
+  let on: Pushing;
+  before(async () => {
+    on = await pushingApp();
+  });
+  after(() => on.close());
+
+  /** Writes down what a process was about to change when it died. */
+  async function left(project: PushedProject, ...changes: RefChange[]): Promise<number> {
+    const intent = await holdIntent(on.app.services, await on.open(on.owner, project), changes);
+    intent.letGo();
+    await due(project);
+    return intent.id;
+  }
+
+  const due = ({ id }: PushedProject) =>
+    sql`update pushes set held_until = now() - interval '1 ms' where project_id = ${id}`.execute(
+      on.app.services.db.write,
+    );
+  const overdue = ({ id }: PushedProject) =>
+    sql`update pushes set held_until = now() - interval '1 ms', left_at = now() - interval '11 minutes' where project_id = ${id}`.execute(
+      on.app.services.db.write,
+    );
+  const round = () => settlePushes(on.app.services);
+  const refsLeft = async (project: PushedProject) => (await on.intents(project)).map(({ refs }) => refs);
+  const toldOf = async (project: PushedProject) =>
+    (await on.events(project)).map(({ push_action, ref, commit_from, commit_to }) => [
+      push_action,
+      ref,
+      commit_from,
+      commit_to,
+    ]);
+  /** Changes the repository as a git does whose server is gone. */
+  const become = ({ directory }: PushedProject, ref: string, id: string) =>
+    gitOutput(id === ZERO_ID ? ["update-ref", "-d", ref] : ["update-ref", ref, id], { cwd: directory });
+
+  /** A project with three commits in its repository, of which `main` leads to the first. */
+  async function prepared() {
+    const { project, copy, first } = await pushedProject(on);
+    const second = await commit(copy, "Second");
+    const third = await commit(copy, "Third");
+    await on.push(copy, project, on.owner, "main:refs/tags/keep");
+    await sql`delete from events where project_id = ${project.id}`.execute(on.app.services.db.write);
+    return { project, copy, first, second, third };
+  }
+
+  test("are told if they happened", async () => {
+    const { project, first, second } = await prepared();
+    await left(project, { ref: MAIN, oldId: first, newId: second });
+    await become(project, MAIN, second);
+    await round();
+    const [event] = await on.events(project);
+    assert.deepEqual(event, {
+      ...{ author_id: on.owner.id, key_id: null, push_action: "pushed", ref_type: "branch", ref: "main" },
+      ...{ commit_from: first, commit_to: second, commit_count: 1, commit_title: "Second", ref_count: null },
+    });
+    assert.deepEqual(await refsLeft(project), []);
+    await round();
+    assert.equal((await on.events(project)).length, 1);
+  });
+
+  test("are told if others pushed on top of them, and if they removed something", async () => {
+    const { project, first, second, third } = await prepared();
+    await left(
+      project,
+      { ref: MAIN, oldId: first, newId: second },
+      { ref: "refs/tags/keep", oldId: third, newId: ZERO_ID },
+    );
+    await become(project, MAIN, third);
+    await become(project, "refs/tags/keep", ZERO_ID);
+    await round();
+    assert.deepEqual(await toldOf(project), [
+      ["pushed", "main", first, second],
+      ["removed", "keep", third, null],
+    ]);
+  });
+
+  test("are looked at again for ten minutes if they did not happen, and then forgotten", async () => {
+    const { project, first, second } = await prepared();
+    await left(
+      project,
+      { ref: MAIN, oldId: first, newId: second },
+      { ref: "refs/heads/x", oldId: ZERO_ID, newId: NOWHERE },
+    );
+    await round();
+    assert.equal((await refsLeft(project)).length, 1);
+    await round();
+    // Not due so soon.
+    const [row] = await on.intents(project);
+    assert.ok(row?.left_at && row.held_until > row.left_at);
+    await overdue(project);
+    await round();
+    assert.deepEqual(await refsLeft(project), []);
+    assert.deepEqual(await toldOf(project), []);
+  });
+
+  test("are told as they happen, each ref once", async () => {
+    const { project, first, second, third } = await prepared();
+    await left(
+      project,
+      { ref: MAIN, oldId: first, newId: second },
+      { ref: "refs/heads/late", oldId: ZERO_ID, newId: third },
+    );
+    await become(project, MAIN, second);
+    await round();
+    assert.deepEqual(await refsLeft(project), [["refs/heads/late"]]);
+    await become(project, "refs/heads/late", third);
+    await due(project);
+    await round();
+    assert.deepEqual(await toldOf(project), [
+      ["pushed", "main", first, second],
+      ["created", "late", null, third],
+    ]);
+  });
+
+  test("are not taken for done where a branch was to go back and did not", async () => {
+    const { project, first, second, third } = await prepared();
+    await become(project, MAIN, third);
+    await left(
+      project,
+      { ref: MAIN, oldId: third, newId: first },
+      { ref: "refs/heads/gone", oldId: ZERO_ID, newId: second },
+    );
+    await overdue(project);
+    await round();
+    assert.deepEqual(await toldOf(project), []);
+    assert.deepEqual(await refsLeft(project), []);
+  });
+
+  test("are not told again when the client tried again and that was told", async () => {
+    const { project, copy, first, second, third } = await prepared();
+    await left(project, { ref: MAIN, oldId: first, newId: second });
+    assert.equal((await on.push(copy, project, on.owner, `${third}:${MAIN}`)).code, 0);
+    await round();
+    assert.deepEqual(await toldOf(project), [["pushed", "main", first, third]]);
+    assert.deepEqual(await refsLeft(project), []);
+  });
+
+  test("wait for whoever is about to change the same", async () => {
+    const { project, first, second } = await prepared();
+    const change = { ref: MAIN, oldId: first, newId: second };
+    await left(project, change);
+    const opened = await on.open(on.owner, project);
+    const again = await holdIntent(on.app.services, opened, [change]);
+    await become(project, MAIN, second);
+    await round();
+    assert.deepEqual(await toldOf(project), []);
+    await settle(on.app.services, { intent: again, repository: opened.repository, done: [change] });
+    again.letGo();
+    await due(project);
+    await round();
+    assert.deepEqual(await toldOf(project), [["pushed", "main", first, second]]);
+  });
+
+  test("are told once, however many look for them, and by whoever comes back to it too", async () => {
+    const { project, first, second } = await prepared();
+    const change = { ref: MAIN, oldId: first, newId: second };
+    const opened = await on.open(on.owner, project);
+    const intent = await holdIntent(on.app.services, opened, [change]);
+    intent.letGo();
+    await become(project, MAIN, second);
+    await due(project);
+    const late = () => settle(on.app.services, { intent, repository: opened.repository, done: [change] });
+    await Promise.all([round(), round(), late(), round()]);
+    await late();
+    assert.deepEqual(await toldOf(project), [["pushed", "main", first, second]]);
+  });
+
+  test("many refs are one event, also when the client tried again", async () => {
+    const { project, copy, first } = await prepared();
+    const names = ["a", "b", "c", "d", "e"];
+    await left(project, ...names.map((name) => ({ ref: `refs/heads/${name}`, oldId: ZERO_ID, newId: first })));
+    assert.equal(
+      (await on.push(copy, project, on.owner, ...names.map((name) => `${first}:refs/heads/${name}`))).code,
+      0,
+    );
+    await round();
+    assert.deepEqual(
+      (await on.events(project)).map(({ ref_count }) => ref_count),
+      [5],
+    );
+    assert.deepEqual(await refsLeft(project), []);
+  });
+
+  test("of somebody who is gone are the ghost's", async () => {
+    const { project, first, second } = await prepared();
+    await left(project, { ref: MAIN, oldId: first, newId: second });
+    await sql`update pushes set user_id = null where project_id = ${project.id}`.execute(on.app.services.db.write);
+    await become(project, MAIN, second);
+    await round();
+    const [event] = await on.events(project);
+    const ghost = await on.app.services.db.write
+      .selectFrom("users")
+      .select("id")
+      .where("user_type", "=", "ghost")
+      .executeTakeFirst();
+    assert.equal(event?.["author_id"], ghost?.id);
+  });
+
+  test("go with their project", async () => {
+    const { project, first, second } = await prepared();
+    await left(project, { ref: MAIN, oldId: first, newId: second });
+    await sql`delete from routes where project_id = ${project.id}`.execute(on.app.services.db.write);
+    await sql`delete from projects where id = ${project.id}`.execute(on.app.services.db.write);
+    assert.deepEqual(await refsLeft(project), []);
+    await round();
+  });
+
+  test("one that cannot be settled keeps no other from it", async () => {
+    const [lost, good] = [await prepared(), await prepared()];
+    for (const { project, first, second } of [lost, good]) {
+      await left(project, { ref: MAIN, oldId: first, newId: second });
+      await become(project, MAIN, second);
+    }
+    await sql`update projects set repository_storage = 'elsewhere' where id = ${lost.project.id}`.execute(
+      on.app.services.db.write,
+    );
+    await round();
+    assert.equal((await refsLeft(lost.project)).length, 1);
+    assert.equal((await on.events(good.project)).length, 1);
+    await overdue(lost.project);
+    await sql`delete from pushes where project_id = ${lost.project.id}`.execute(on.app.services.db.write);
+  });
+
+  test("are found by every process that watches", async () => {
+    const { project, first, second } = await prepared();
+    await left(project, { ref: MAIN, oldId: first, newId: second });
+    await become(project, MAIN, second);
+    const watching = watchPushes(on.app.services);
+    await until("it is told", async () => (await on.events(project)).length === 1);
+    watching.stop();
+  });
+
+  test("are held by whoever works on them", async (t) => {
+    const { project, first, second } = await prepared();
+    t.mock.timers.enable({ apis: ["setInterval"] });
+    const intent = await holdIntent(on.app.services, await on.open(on.owner, project), [
+      { ref: MAIN, oldId: first, newId: second },
+    ]);
+    await due(project);
+    t.mock.timers.tick(5_000);
+    t.mock.timers.reset();
+    await until("it is held again", async () => {
+      const { rows } = await sql<{ held: boolean }>`
+        select held_until > now() + interval '10 seconds' as held from pushes where id = ${intent.id}`.execute(
+        on.app.services.db.write,
+      );
+      return rows[0]?.held === true;
+    });
+    intent.letGo();
+    await sql`delete from pushes where id = ${intent.id}`.execute(on.app.services.db.write);
+  });
+});

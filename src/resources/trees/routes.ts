@@ -1,0 +1,77 @@
+import Type from "typebox";
+import { inRepository } from "#access/code.ts";
+import { isShortId } from "#git/objects/names.ts";
+import { readTree } from "#git/objects/trees.ts";
+import { endpoint, plain } from "#http/endpoint.ts";
+import { pageOf } from "#http/paging.ts";
+import { Flag } from "#http/params/vocabulary.ts";
+import { missing } from "#lib/refusal.ts";
+import { FilePath, Revision } from "#resources/commits/params.ts";
+import { ProjectId } from "#resources/projects/params.ts";
+import { repositoryOf } from "#resources/repositories/place.ts";
+import { bytesForJson, sendRaw } from "#resources/repositories/raw.ts";
+import { type Asking, openAt } from "#resources/repositories/reading.ts";
+import { Blob, presentBlob, presentEntry, TreeEntry } from "./entity.ts";
+import { treePage } from "./list.ts";
+
+const access = inRepository("read", { scopes: ["read_repository"] });
+const BlobId = Type.Object({ ...ProjectId.properties, sha: Type.String({ maxLength: 64 }) });
+
+export const trees = {
+  list: endpoint({
+    method: "GET",
+    path: "/projects/:id/repository/tree",
+    summary: "List what is in a directory of a repository",
+    access,
+    params: Type.Object({
+      ...ProjectId.properties,
+      path: Type.Optional(FilePath),
+      ref: Type.Optional(Revision),
+      recursive: Flag,
+    }),
+    returns: pageOf(TreeEntry, { id: "path", pageToken: true, offsetLimit: { rows: 50_000, type: "Tree" } }),
+    async handle({ params, page, ...asking }) {
+      const { repository, commit } = await openAt(asking, params.ref, "Tree");
+      const tree = await readTree(repository, commit, params.path);
+      if (!tree) throw missing("invalid revision or path");
+      const entries = await page.found(
+        async (wanted) => treePage(repository, tree, params.recursive ?? false, wanted),
+        ({ path }) => path,
+      );
+      return entries.map(presentEntry);
+    },
+  }),
+
+  blob: endpoint({
+    method: "GET",
+    path: "/projects/:id/repository/blobs/:sha",
+    summary: "Get a blob by its id",
+    access,
+    params: BlobId,
+    returns: Blob,
+    async handle({ params, ...asking }) {
+      const { repository, blob } = await openBlob(asking, params.sha);
+      return presentBlob(blob.id, await bytesForJson(repository, blob));
+    },
+  }),
+
+  rawBlob: endpoint({
+    method: "GET",
+    path: "/projects/:id/repository/blobs/:sha/raw",
+    summary: "Get the bytes of a blob by its id",
+    access,
+    params: BlobId,
+    returns: plain("application/octet-stream"),
+    async handle({ params, ...asking }) {
+      const { repository, blob } = await openBlob(asking, params.sha);
+      return sendRaw(repository, blob, blob.id, asking);
+    },
+  }),
+};
+
+async function openBlob({ services, project }: Pick<Asking, "services" | "project">, sha: string) {
+  const repository = await repositoryOf(services, project);
+  const blob = isShortId(sha) ? await repository.objects.info(sha.toLowerCase()) : undefined;
+  if (blob?.type !== "blob") throw missing("Blob");
+  return { repository, blob };
+}

@@ -1,0 +1,75 @@
+import { networkOf } from "#http/limits.ts";
+import type { Services } from "#services.ts";
+
+/** Connections that have proven nothing yet, in all and from one network. */
+const MOST_UNPROVEN = 200;
+const MOST_UNPROVEN_OF_ONE = 50;
+/** Connections in all. */
+const MOST = 2_000;
+/** Keys that may be refused in a minute from one network, and handshakes that led to nothing. */
+const MOST_REFUSED = 60;
+const MOST_KEPT_OUT = 10_000;
+
+export interface Admitted {
+  /** It proved who it is, and is one of the unproven no more. */
+  proven(): void;
+  /** It ended, with so many tries that count against its network if it proved nothing. */
+  ended(tries: number): void;
+}
+
+/** Decides which connections are looked at at all, so that a flood of them costs nobody else their turn. */
+export function admission({ config, limiter }: Pick<Services, "config" | "limiter">, now: () => number = Date.now) {
+  const unproven = new Map<string, number>();
+  const keptOutUntil = new Map<string, number>();
+  let waiting = 0;
+  let all = 0;
+
+  const leaveWaiting = (network: string) => {
+    waiting--;
+    const left = (unproven.get(network) ?? 1) - 1;
+    if (left === 0) unproven.delete(network);
+    else unproven.set(network, left);
+  };
+
+  const count = (network: string, tries: number) => {
+    for (let each = 0; each < tries; each++) {
+      const { observed, limit, reset } = limiter.take(`ssh ${network}`, "throttle_ssh", MOST_REFUSED);
+      if (observed < limit) continue;
+      if (keptOutUntil.size >= MOST_KEPT_OUT) keptOutUntil.clear();
+      keptOutUntil.set(network, reset * 1000);
+    }
+  };
+
+  const isKeptOut = (network: string) => {
+    const until = keptOutUntil.get(network);
+    if (until === undefined) return false;
+    if (until > now()) return true;
+    keptOutUntil.delete(network);
+    return false;
+  };
+
+  return {
+    admit(address: string): Admitted | undefined {
+      const network = networkOf(address);
+      const ofOne = unproven.get(network) ?? 0;
+      if (all >= MOST || waiting >= MOST_UNPROVEN || ofOne >= MOST_UNPROVEN_OF_ONE || isKeptOut(network))
+        return undefined;
+      all++;
+      waiting++;
+      unproven.set(network, ofOne + 1);
+      let isUnproven = true;
+      return {
+        proven() {
+          isUnproven = false;
+          leaveWaiting(network);
+        },
+        ended(tries) {
+          all--;
+          if (!isUnproven) return;
+          leaveWaiting(network);
+          if (config.rateLimits) count(network, tries);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
+import { readSshKey } from "#lib/ssh-keys.ts";
+import { testApp, type TestUser } from "#test/support/app.ts";
+import { gitOutput, removeWorkingCopies, workingCopy } from "#test/support/git.ts";
+import { sshTools } from "#test/support/ssh.ts";
+import { startSsh } from "./server.ts";
+
+export type SshApp = Awaited<ReturnType<typeof sshApp>>;
+
+/** The application with SSH on a free port, and what a person needs to come to it. */
+export async function sshApp(env: Record<string, string> = {}) {
+  const app = await testApp({ env });
+  const ssh = await startSsh(app.services, { host: "127.0.0.1", port: 0 });
+  const tools = await sshTools();
+  const { write } = app.services.db;
+
+  /** Adds a key that nothing but its columns speaks for. */
+  async function addKey(line: string, columns: { user_id: number; kind?: "user" | "deploy"; [name: string]: unknown }) {
+    const reading = readSshKey(line);
+    if ("problem" in reading) throw new Error(reading.problem);
+    const { id } = await write
+      .insertInto("keys")
+      .values({ title: "test", key: line, fingerprint_sha256: reading.key.fingerprintSha256, ...columns })
+      .returning("id")
+      .executeTakeFirstOrThrow();
+    return id;
+  }
+
+  return {
+    ...app,
+    tools,
+    port: ssh.port,
+    addKey,
+    /** A user with an ED25519 key of their own. */
+    async makeKeyedUser(columns: Parameters<typeof app.makeUser>[0] = {}) {
+      const user = await app.makeUser(columns);
+      const key = await tools.makeKey("ed25519");
+      const keyId = await addKey(key.line, { user_id: user.id });
+      return { ...user, key, keyId, options: tools.withKey(key) };
+    },
+    /** A deploy key that a project has enabled. */
+    async makeDeployKey(user: TestUser, projectId: number, canPush: boolean) {
+      const key = await tools.makeKey("ed25519");
+      const keyId = await addKey(key.line, { user_id: user.id, kind: "deploy", title: "crane" });
+      await write
+        .insertInto("deploy_keys_projects")
+        .values({ project_id: projectId, key_id: keyId, can_push: canPush })
+        .execute();
+      return { key, keyId, options: tools.withKey(key) };
+    },
+    async makeProject(user: TestUser): Promise<{ id: number; path: string; address: string }> {
+      const { status, body, text } = await app.post("/projects", {
+        token: user.token,
+        payload: { name: `harbour-${randomUUID().slice(0, 8)}`, visibility: "private" },
+      });
+      if (status !== 201) throw new Error(text);
+      const path = String(body.path_with_namespace);
+      return { id: Number(body.id), path, address: `ssh://git@127.0.0.1:${ssh.port}/${path}.git` };
+    },
+    /** Makes a first commit and pushes it; the working copy. */
+    async pushFirst(address: string, options: readonly string[]): Promise<string> {
+      const cwd = await workingCopy();
+      await gitOutput(["push", "--quiet", address, "main"], { cwd, env: tools.gitEnv(options) });
+      return cwd;
+    },
+    changeUser: (id: number, columns: { state?: "active" | "blocked" }) =>
+      write.updateTable("users").set(columns).where("id", "=", id).execute(),
+    expireKey: (id: number) =>
+      sql`update keys set expires_at = now() - interval '1 second' where id = ${id}`.execute(write),
+    removeKey: (id: number) => write.deleteFrom("keys").where("id", "=", id).execute(),
+    async close() {
+      await ssh.stop();
+      await tools.close();
+      await removeWorkingCopies();
+      await app.close();
+    },
+  };
+}

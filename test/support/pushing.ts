@@ -1,0 +1,107 @@
+import { randomUUID } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { sql } from "kysely";
+import { LEVELS, type Role } from "#access/roles.ts";
+import { projectRepository } from "#git/storages/storage.ts";
+import { type Opened, openByPath } from "#resources/repositories/opening.ts";
+import { testApp, type TestUser } from "./app.ts";
+import { git, gitOutput, removeWorkingCopies, workingCopy } from "./git.ts";
+import { listen } from "./wire.ts";
+
+export interface PushedProject {
+  readonly id: number;
+  readonly path: string;
+  /** Where its repository is kept. */
+  readonly directory: string;
+}
+
+export type Pushing = Awaited<ReturnType<typeof pushingApp>>;
+
+/** An application that listens, its owner, and what it takes to push to projects and to look what came of it. */
+export async function pushingApp() {
+  const app = await testApp();
+  const port = await listen(app);
+  const owner = await app.makeUser();
+  const { write } = app.services.db;
+
+  const address = ({ path }: PushedProject, { token }: TestUser) => `http://any:${token}@127.0.0.1:${port}/${path}.git`;
+
+  return {
+    app,
+    owner,
+    port,
+    address,
+
+    async project(): Promise<PushedProject> {
+      const name = `p-${randomUUID().slice(0, 8)}`;
+      const { body } = await app.post("/projects", { token: owner.token, payload: { name } });
+      const directory = join(app.services.config.dataDir, "repositories", `${projectRepository(body.id)}.git`);
+      return { id: body.id, path: body.path_with_namespace, directory };
+    },
+
+    async member({ id }: PushedProject, role: Role): Promise<TestUser> {
+      const user = await app.makeUser();
+      const payload = { user_id: user.id, access_level: LEVELS[role] };
+      await app.post(`/projects/${id}/members`, { token: owner.token, payload });
+      return user;
+    },
+
+    push: (cwd: string, project: PushedProject, user: TestUser, ...what: string[]) =>
+      git(["push", address(project, user), ...what], { cwd }),
+
+    /** What the rules know of a user and a project, for what is called without HTTP. */
+    open: (user: TestUser, { path }: PushedProject): Promise<Opened> =>
+      openByPath(app.services, { kind: "user", user: actingUser(user) }, path, "push"),
+
+    /** What events tell of pushes to a project, in their order. */
+    async events({ id }: PushedProject) {
+      const { rows } = await sql<Record<string, unknown>>`
+        select author_id, key_id, push_action, ref_type, ref, commit_from, commit_to, commit_count, commit_title, ref_count
+        from events where project_id = ${id} and action = 5 order by events.id`.execute(write);
+      return rows;
+    },
+
+    intents: ({ id }: PushedProject) =>
+      write.selectFrom("pushes").selectAll().where("project_id", "=", id).orderBy("id").execute(),
+
+    /** Where a ref of the kept repository is, or an empty text. */
+    async refAt({ directory }: PushedProject, ref: string): Promise<string> {
+      return (await git(["rev-parse", "--verify", "--quiet", ref], { cwd: directory })).stdout.trim();
+    },
+
+    async close() {
+      await app.close();
+      await removeWorkingCopies();
+    },
+  };
+}
+
+const actingUser = ({ id, username }: TestUser) => ({
+  id,
+  username,
+  name: username,
+  state: "active" as const,
+  user_type: "human" as const,
+  admin: false,
+  external: false,
+  confirmed: true,
+  password_expired: false,
+});
+
+/** Another commit in a working copy; gives its id. */
+export async function commit(cwd: string, message = "Go on"): Promise<string> {
+  await writeFile(join(cwd, "log"), randomUUID());
+  await gitOutput(["add", "."], { cwd });
+  await gitOutput(["commit", "--quiet", `--message=${message}`], { cwd });
+  return gitOutput(["rev-parse", "HEAD"], { cwd });
+}
+
+/** A project that somebody pushed one commit on `main` to, and where they did. */
+export async function pushedProject({ project, push, owner }: Pushing) {
+  const made = await project();
+  const copy = await workingCopy();
+  const { code, stderr } = await push(copy, made, owner, "main");
+  if (code !== 0) throw new Error(stderr);
+  return { project: made, copy, first: await gitOutput(["rev-parse", "main"], { cwd: copy }) };
+}
