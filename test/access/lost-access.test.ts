@@ -37,10 +37,12 @@ describe("what somebody lost", () => {
 
   const cases = placeOperations().filter(({ line }) => line.place.by === undefined);
 
-  for (const loss of losses) {
+  for (const [turn, loss] of losses.entries()) {
     test(loss.name, async () => {
-      for (let from = 0; from < cases.length; from += AT_ONCE)
-        await Promise.all(cases.slice(from, from + AT_ONCE).map((inPlace) => lose(loss, inPlace)));
+      // A repository for each takes long, and all of them ask one rule: each loss meets a quarter, and each of them four.
+      const met = cases.filter(({ line }, at) => line.place.code === undefined || (at + turn) % 4 === 0);
+      for (let from = 0; from < met.length; from += AT_ONCE)
+        await Promise.all(met.slice(from, from + AT_ONCE).map((inPlace) => lose(loss, inPlace)));
     });
   }
 
