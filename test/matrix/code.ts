@@ -64,10 +64,12 @@ export async function makeCode(services: Services, otherProject: number): Promis
   const template = directoryOf(0);
   return {
     async fill(projectIds) {
-      for (const directory of projectIds.map(directoryOf)) {
-        await mkdir(dirname(directory), { recursive: true });
-        await cp(template, directory, { recursive: true });
-      }
+      await Promise.all(
+        projectIds.map(directoryOf).map(async (directory) => {
+          await mkdir(dirname(directory), { recursive: true });
+          await cp(template, directory, { recursive: true });
+        }),
+      );
     },
     nameOf: (child, owner) => (owner === "own" ? own[child] : owner === "foreign" ? foreign[child] : undefined),
     bodyOf: (service) => (service === "git-upload-pack" ? fetchOf(own.commit) : pushOf(own.commit)),
