@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import type { Static, TObject, TProperties, TSchema } from "typebox";
 import type { Access } from "#access/access.ts";
 import type { Databases, Db, Tx } from "#db/database.ts";
+import type { Consumer } from "#lib/consumer.ts";
 import type { Services } from "#services.ts";
 import type { LimitClass } from "./limits.ts";
 import type { Page, Paged, PagedMark } from "./paging.ts";
@@ -56,6 +57,8 @@ interface Common {
   /** The instance's own address as this caller sees it, for links. */
   readonly site: string;
   readonly requestId: string;
+  /** Who is counted for what this request takes of what all share. */
+  readonly consumer: Consumer;
   /** What the request says in a header, named in lower case. */
   header(name: string): string | undefined;
   setHeader(name: string, value: string): void;

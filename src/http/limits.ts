@@ -1,5 +1,5 @@
-import { isIPv6 } from "node:net";
 import type { Config } from "#config.ts";
+import { networkOf } from "#lib/networks.ts";
 import { Refusal, unavailable } from "#lib/refusal.ts";
 
 /** Which budget an endpoint draws on; a sender that takes 429 as final is told 503 instead. */
@@ -100,16 +100,6 @@ export function takeBudget(
   const { user, address: anonymous } = NAMES[limit];
   if (userId === undefined) return limiter.take(`${limit} ${address}`, anonymous, config.rateLimitAddress);
   return limiter.take(limit === "api" ? userId : `${limit} ${userId}`, user, config.rateLimitUser);
-}
-
-/** Whoever has an address of IPv6 has all that begin with the same 64 bits. */
-export function networkOf(address: string): string {
-  if (!isIPv6(address) || address.includes(".")) return address;
-  const [head = "", tail] = address.split("::");
-  const before = head === "" ? [] : head.split(":");
-  const after = tail ? tail.split(":") : [];
-  const all = [...before, ...Array.from({ length: 8 - before.length - after.length }, () => "0"), ...after];
-  return all.slice(0, 4).join(":");
 }
 
 export function refuseOverBudget(budget: Budget, limit: LimitClass, now: number) {

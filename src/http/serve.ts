@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { TObject } from "typebox";
 import { type Origin, requireActor } from "#access/access.ts";
 import { authenticate } from "#access/authenticate.ts";
+import { consumerOf } from "#lib/consumer.ts";
 import { forbidden, Refusal } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 import { writeAudit } from "./audit.ts";
@@ -87,6 +88,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
       services,
       site,
       requestId: exchange.id,
+      consumer: consumerOf(exchange.address, actor ? `user ${actor.user.id}` : undefined),
       header: (name: string) => request.headers[name]?.toString(),
       setHeader: (name: string, value: string) => exchange.headers.push(name, value),
       gone: () => goneSignal(exchange.reply.raw),

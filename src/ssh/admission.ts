@@ -1,4 +1,4 @@
-import { networkOf } from "#http/limits.ts";
+import { networkOf } from "#lib/networks.ts";
 import type { Services } from "#services.ts";
 
 /** Connections that have proven nothing yet, in all and from one network. */
