@@ -34,6 +34,8 @@ export interface Installation {
   server(): RunningServer;
   /** Starts the server again after its end, on the same port. */
   start(): Promise<void>;
+  /** Ends the server and starts it again with other settings beside those it had. */
+  restart(settings: Record<string, string>): Promise<void>;
   /** `kill -9` of the server, alone or with all processes of git that it has; PostgreSQL goes on. */
   kill(options?: { readonly withGit?: boolean }): Promise<void>;
   /** Another server on the same data. */
@@ -96,16 +98,24 @@ export async function startInstallation(settings: Record<string, string> = {}): 
 
   const directory = ({ id }: Project) => globSync(join(dataDir, "**", `${projectRepository(id)}*`))[0];
 
+  const startAgain = async () => {
+    server = await startServer({
+      ...kept,
+      FAIRLEAD_SSH_PORT: String(sshPort),
+      FAIRLEAD_PORT: new URL(server.url).port,
+    });
+  };
+
   return {
     dataDir,
     sshPort,
     server: () => server,
-    async start() {
-      server = await startServer({
-        ...kept,
-        FAIRLEAD_SSH_PORT: String(sshPort),
-        FAIRLEAD_PORT: new URL(server.url).port,
-      });
+    start: startAgain,
+    async restart(settings) {
+      await server.stop();
+      Object.assign(kept, settings);
+      await startAgain();
+      await server.sshReady();
     },
     async kill({ withGit = false } = {}) {
       // A server that stands still starts no further process while the others are looked up.

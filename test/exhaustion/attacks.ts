@@ -1,0 +1,162 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { hostileApi, rekeyingConnections, silentSessions, silentSockets } from "./hostile-clients.ts";
+import type { HostileName, World } from "./world.ts";
+
+/** What somebody does to a server while honest callers go on; it ends by itself at the deadline. */
+export interface Attack {
+  readonly name: string;
+  /** Says what the attacker saw, for the report. */
+  run(world: World, deadline: number): Promise<string>;
+}
+
+/** Requests that an attack sends at most. */
+const MAX_REQUESTS = 2_000;
+
+/** Asks for paths by turns, so many at once, until the deadline. */
+async function flood(world: World, paths: readonly string[], atOnce: number, deadline: number): Promise<string> {
+  const api = hostileApi(world);
+  const statuses = new Map<number, number>();
+  let [asked, most] = [0, 0];
+  const lane = async () => {
+    while (Date.now() < deadline && asked < MAX_REQUESTS) {
+      const path = paths[asked++ % paths.length] ?? "";
+      const { status, bytes } = await api.get(path).catch(() => ({ status: 0, bytes: 0 }));
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      most = Math.max(most, bytes);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, lane));
+  api.close();
+  const counted = [...statuses].map(([status, count]) => `${count} × ${status || "nothing"}`).join(", ");
+  return `${counted}, largest answer ${(most / 2 ** 20).toFixed(1)} MiB`;
+}
+
+/** The address of something in a hostile repository, whose first commit a query calls `FIRST`. */
+const pathIn = ({ hostile }: World, name: HostileName, query: string) =>
+  `/projects/${hostile[name].id}/repository/${query.replaceAll("FIRST", hostile[name].first)}`;
+
+const floodOf =
+  (name: HostileName, atOnce: number, ...queries: readonly string[]): Attack["run"] =>
+  (world, deadline) =>
+    flood(
+      world,
+      queries.map((query) => pathIn(world, name, query)),
+      atOnce,
+      deadline,
+    );
+
+/** What can be read of any repository. */
+const READS = [
+  "commits?per_page=100",
+  "commits?per_page=100&with_stats=true&trailers=true",
+  "commits/main",
+  "commits/main/diff?per_page=100",
+  "commits/main/refs?per_page=100",
+  "commits/main/sequence",
+  "compare?from=FIRST&to=main",
+  "compare?from=FIRST&to=main&straight=true",
+  "contributors",
+  "branches?per_page=100",
+  "branches?per_page=100&sort=updated_desc",
+  "branches?search=a",
+  "tags?per_page=100",
+  "tags?per_page=100&order_by=version",
+  "merge_base?refs[]=main&refs[]=FIRST",
+  "tree?per_page=100",
+  "tree?per_page=100&page=400",
+  "tree?per_page=100&recursive=true",
+  "tree?per_page=100&pagination=keyset",
+  "files/table.txt?ref=main",
+  "files/table.txt/raw?ref=main",
+  "files/table.txt/blame?ref=main",
+  "files/turns.txt/blame?ref=main",
+  "files/deep.txt/blame?ref=main",
+];
+
+export const ATTACKS: readonly Attack[] = [
+  {
+    name: "every read of every hostile repository",
+    async run(world, deadline) {
+      const names = Object.keys(world.hostile) as HostileName[];
+      const paths = names.flatMap((name) => READS.map((read) => pathIn(world, name, read)));
+      // Each once at least, however long that takes.
+      const api = hostileApi(world);
+      for (const path of paths) await api.get(path).catch(() => {});
+      api.close();
+      return `${paths.length} once, then ${await flood(world, paths, 4, deadline)}`;
+    },
+  },
+  { name: "comparing long messages", run: floodOf("long messages", 6, "compare?from=FIRST&to=main") },
+  { name: "listing long messages", run: floodOf("long messages", 6, "commits?per_page=100") },
+  {
+    name: "blaming",
+    run: floodOf("a heavy blame", 12, "files/deep.txt/blame?ref=main", "files/turns.txt/blame?ref=main"),
+  },
+  { name: "huge diffs", run: floodOf("a huge diff", 32, "commits/main/diff", "compare?from=FIRST&to=main") },
+  {
+    name: "huge trees",
+    run: floodOf(
+      "a wide tree",
+      6,
+      "tree?per_page=100",
+      "tree?per_page=100&page=400",
+      "tree?per_page=100&recursive=true&page=100",
+    ),
+  },
+  { name: "a huge file name", run: floodOf("a huge name", 6, "tree", "tree?recursive=true", "commits/main/diff") },
+  {
+    name: "JSON that nobody reads",
+    async run(world, deadline) {
+      const path = `/api/v4/projects/${world.large.id}/repository/files/json?ref=main`;
+      const asking = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
+      const sockets = await silentSockets(world, 60, asking);
+      await until(deadline);
+      const open = sockets.filter(({ closed }) => !closed).length;
+      for (const socket of sockets) socket.destroy();
+      return `${open} of ${sockets.length} connections still open`;
+    },
+  },
+  {
+    name: "clones that nobody reads",
+    async run(world, deadline) {
+      const wanted = await headOf(world);
+      const body = `0032want ${wanted}\n00000009done\n`;
+      const head = [
+        `POST /${world.large.path}.git/git-upload-pack HTTP/1.1`,
+        "Host: 127.0.0.1",
+        "Content-Type: application/x-git-upload-pack-request",
+        `Content-Length: ${body.length}`,
+      ];
+      const sockets = await silentSockets(world, 64, `${head.join("\r\n")}\r\n\r\n${body}`);
+      await until(deadline);
+      for (const socket of sockets) socket.destroy();
+      return `${sockets.length} sockets`;
+    },
+  },
+  {
+    name: "silent SSH sessions",
+    async run(world, deadline) {
+      const command = `git-upload-pack '${world.large.path}.git'`;
+      const held = await silentSessions(world, { connections: 4, sessions: 9, command });
+      await until(deadline);
+      held.close();
+      return "4 connections with 9 sessions each";
+    },
+  },
+  {
+    name: "key exchanges before signing in",
+    async run(world, deadline) {
+      const held = await rekeyingConnections(world, 20, "curve25519-sha256");
+      await until(deadline);
+      held.close();
+      return `${held.exchanges()} key exchanges on 20 connections`;
+    },
+  },
+];
+
+async function headOf({ installation, large }: World): Promise<string> {
+  const { id } = await installation.call<{ id: string }>("GET", `/projects/${large.id}/repository/commits/main`);
+  return id;
+}
+
+const until = (deadline: number) => pause(Math.max(deadline - Date.now(), 0));

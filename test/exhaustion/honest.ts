@@ -1,0 +1,94 @@
+/** A caller who means well, in a process of its own so that attackers do not slow its clock. */
+import { fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+
+const INTERVAL_MS = 20;
+const REQUEST_TIMEOUT_MS = 10_000;
+const CLONE_TIMEOUT_MS = 30_000;
+
+export interface HonestCaller {
+  readonly url: string;
+  readonly token: string;
+  /** Addresses of a repository, each cloned by turns. */
+  readonly clones: readonly string[];
+  /** Where clones go. */
+  readonly directory: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** What the caller saw of the server. */
+export interface Experience {
+  /** Milliseconds of each `GET /user`. */
+  readonly requests: readonly number[];
+  /** Seconds of each clone. */
+  readonly clones: readonly number[];
+  readonly problems: readonly string[];
+}
+
+/** Calls until it is stopped, and tells what it saw then. */
+export function startHonestCaller(caller: HonestCaller): { stop(): Promise<Experience> } {
+  const child = fork(import.meta.filename, [JSON.stringify(caller)]);
+  return {
+    async stop() {
+      child.send("stop");
+      const [experience] = (await once(child, "message")) as [Experience];
+      await once(child, "exit");
+      return experience;
+    },
+  };
+}
+
+async function call({ url, token, clones, directory, env }: HonestCaller, isStopped: () => boolean) {
+  const requests: number[] = [];
+  const cloned: number[] = [];
+  const problems: string[] = [];
+  const agent = new Agent({ keepAlive: true });
+
+  const getUser = async () => {
+    const started = performance.now();
+    const asked = request(`${url}/api/v4/user`, { agent, headers: { "private-token": token } });
+    asked.setTimeout(REQUEST_TIMEOUT_MS, () => asked.destroy(new Error("no answer in time"))).end();
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    for await (const _ of answer);
+    if (answer.statusCode !== 200) problems.push(`GET /user answered ${answer.statusCode}`);
+    requests.push(performance.now() - started);
+  };
+  const clone = async (address: string) => {
+    const to = join(directory, `clone-${cloned.length}`);
+    const started = performance.now();
+    const child = spawn("git", ["clone", "--quiet", "--bare", address, to], {
+      env,
+      stdio: ["ignore", "ignore", "pipe"],
+      timeout: CLONE_TIMEOUT_MS,
+    });
+    let said = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+    const [code] = (await once(child, "close")) as [number | null];
+    if (code !== 0) problems.push(`a clone ended with ${code}: ${said.trim().slice(0, 200)}`);
+    cloned.push((performance.now() - started) / 1000);
+    await rm(to, { recursive: true, force: true });
+  };
+
+  const asking = (async () => {
+    while (!isStopped()) {
+      await getUser().catch((error: unknown) => problems.push(`GET /user: ${String(error)}`));
+      await pause(INTERVAL_MS);
+    }
+  })();
+  for (let at = 0; !isStopped(); at++) await clone(clones[at % clones.length] ?? "");
+  await asking;
+  agent.destroy();
+  return { requests, clones: cloned, problems } satisfies Experience;
+}
+
+if (process.send) {
+  const send = process.send.bind(process);
+  let stopped = false;
+  process.once("message", () => (stopped = true));
+  const caller = JSON.parse(process.argv[2] ?? "{}") as HonestCaller;
+  send(await call(caller, () => stopped), () => process.exit(0));
+}

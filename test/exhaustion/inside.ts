@@ -1,0 +1,59 @@
+/** Runs inside the server, before its own code: plants a defect if one is named, and reports blocks of the event loop. */
+import { subscribe } from "node:diagnostics_channel";
+import { appendFileSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { registerHooks } from "node:module";
+import { PLANTS, plantedSource } from "./plants.ts";
+
+/** Milliseconds between two looks at the time that the main thread has used. */
+const HEARTBEAT_MS = 5;
+/** Shorter blocks are not reported. */
+const MIN_REPORTED_MS = 20;
+
+/** A time in which the main thread did not come back to its event loop. */
+export interface Block {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Milliseconds of this thread's processor time: what other processes take from the machine does not count. */
+  readonly ms: number;
+  /** What was being answered, or had just been. */
+  readonly requests: readonly string[];
+}
+
+const { EXHAUSTION_PLANT: plantName, EXHAUSTION_BLOCKS: report } = process.env;
+
+if (plantName) {
+  const plant = PLANTS.find(({ name }) => name === plantName);
+  if (!plant) throw new Error(`there is no plant ${plantName}`);
+  registerHooks({
+    load(url, context, nextLoad) {
+      const loaded = nextLoad(url, context);
+      if (!url.endsWith(`/${plant.file}`)) return loaded;
+      return { ...loaded, source: plantedSource(plant, String(loaded.source)) };
+    },
+  });
+}
+
+if (report) {
+  const active = new Set<IncomingMessage>();
+  let started: string[] = [];
+  const nameOf = ({ method, url }: IncomingMessage) => `${method} ${url?.slice(0, 200)}`;
+  subscribe("http.server.request.start", (message) => {
+    const { request, response } = message as { request: IncomingMessage; response: ServerResponse };
+    active.add(request);
+    started.push(nameOf(request));
+    response.once("close", () => active.delete(request));
+  });
+  let used = process.threadCpuUsage();
+  setInterval(() => {
+    const now = process.threadCpuUsage();
+    const ms = (now.user + now.system - used.user - used.system) / 1000;
+    used = now;
+    if (ms > MIN_REPORTED_MS) {
+      const requests = [...new Set([...started, ...Array.from(active, nameOf)])].slice(0, 10);
+      const block: Block = { at: Date.now(), ms, requests };
+      appendFileSync(report, `${JSON.stringify(block)}\n`);
+    }
+    started = [];
+  }, HEARTBEAT_MS).unref();
+}

@@ -1,0 +1,154 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { table } from "#bench/support/figures.ts";
+import { residentMegabytes } from "#bench/support/proc.ts";
+import { POSTGRES_VARIABLE, startTestPostgres } from "#test/support/postgres.ts";
+import { type Attack, ATTACKS } from "./attacks.ts";
+import { startHonestCaller } from "./honest.ts";
+import { longestBlock, percentile, secondsUntilBelow, watchMemory } from "./measure.ts";
+import { PLANTS } from "./plants.ts";
+import { makeWorld, watched, type World } from "./world.ts";
+
+/** `npm run test:exhaustion -- [--rounds N] [--only PART-OF-A-NAME] [--seconds N] [--plants]` */
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "1" },
+    only: { type: "string", default: "" },
+    seconds: { type: "string", default: "10" },
+    /** Switches each bound off in turn instead, and expects its attack to be felt. */
+    plants: { type: "boolean", default: false },
+  },
+});
+const rounds = Number(options.rounds);
+const attackMs = Number(options.seconds) * 1000;
+
+const MAX_P99_MS = 500;
+const MAX_CLONE_SECONDS = 10;
+const MAX_RESIDENT_MB = 512;
+const MAX_BLOCK_MS = 100;
+const BACK_WITHIN_MS = 60_000;
+/** Memory counts as given back at this much more than before the attack: heaps do not shrink to the last page. */
+const BACK_SLACK_MB = 64;
+
+/** What one attack did to a server and its honest callers. */
+interface Felt {
+  readonly attack: string;
+  readonly saw: string;
+  readonly p50: number;
+  readonly p99: number;
+  readonly clone: number;
+  readonly megabytes: number;
+  readonly gitMegabytes: number;
+  readonly back: number | undefined;
+  readonly block: number;
+  readonly blockedBy: string;
+  readonly problems: readonly string[];
+}
+
+process.env[POSTGRES_VARIABLE] ??= await startTestPostgres();
+const progress = (text: string) => console.log(`  ${text}`);
+const [passed, failed] = options.plants ? await runPlants() : await runAttacks();
+console.log(`exhaustion: ${passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);
+
+async function runAttacks(): Promise<[number, number]> {
+  const felt: Felt[] = [];
+  await withWorld(async (world, blocks) => {
+    for (let round = 1; round <= rounds; round++) {
+      for (const attack of ATTACKS.filter(({ name }) => name.includes(options.only))) {
+        felt.push(await feel(world, attack, blocks));
+      }
+    }
+  });
+  report(felt);
+  const bad = felt.filter(({ problems }) => problems.length > 0).length;
+  return [felt.length - bad, bad];
+}
+
+async function runPlants(): Promise<[number, number]> {
+  let [good, bad] = [0, 0];
+  await withWorld(async (world, blocks) => {
+    for (const plant of PLANTS.filter(({ name }) => name.includes(options.only))) {
+      const attack = ATTACKS.find(({ name }) => name === plant.attack);
+      if (!attack) throw new Error(`there is no attack ${plant.attack}`);
+      await world.installation.restart(watched(blocks, plant.name));
+      const { problems } = await feel(world, attack, blocks);
+      console.log(`${problems.length > 0 ? "✔" : "✖"} without ${plant.name}: ${problems.join("; ") || "nothing felt"}`);
+      if (problems.length > 0) good++;
+      else bad++;
+    }
+  });
+  return [good, bad];
+}
+
+async function withWorld(work: (world: World, blocks: string) => Promise<void>) {
+  const blocks = join(process.env["TMPDIR"] ?? "/tmp", `fairlead-blocks-${process.pid}`);
+  writeFileSync(blocks, "");
+  const world = await makeWorld(progress, blocks);
+  try {
+    await work(world, blocks);
+  } finally {
+    await world.close();
+  }
+}
+
+/** Attacks for a while, and tells how it was for everybody else. */
+async function feel(world: World, attack: Attack, blocks: string): Promise<Felt> {
+  const { installation, honest, tools, directory } = world;
+  const { pid, url, exited } = installation.server();
+  let died: string | undefined;
+  void exited().then(({ code, signal }) => (died = `the server ended with ${signal ?? code}`));
+  const before = residentMegabytes(pid);
+  const began = Date.now();
+  const memory = watchMemory(pid);
+  const caller = startHonestCaller({
+    url,
+    token: honest.token,
+    clones: [installation.address(honest.project, honest), installation.sshAddress(honest.project)],
+    directory,
+    env: { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent", ...tools.gitEnv(tools.withKey(honest.key)) },
+  });
+  const saw = await attack.run(world, began + attackMs);
+  const experience = await caller.stop();
+  const { server: megabytes, git: gitMegabytes } = memory.stop();
+  const back = died === undefined ? await secondsUntilBelow(pid, before + BACK_SLACK_MB, BACK_WITHIN_MS) : undefined;
+  const block = longestBlock(blocks, began);
+  const figures = {
+    p50: percentile(experience.requests, 0.5),
+    p99: percentile(experience.requests, 0.99),
+    clone: Math.max(...experience.clones),
+    megabytes,
+    gitMegabytes,
+    back,
+    block: block?.ms ?? 0,
+  };
+  const problems = [
+    ...(died === undefined ? [] : [died]),
+    ...new Set(experience.problems),
+    ...(figures.p99 > MAX_P99_MS ? [`GET /user took ${Math.round(figures.p99)} ms at p99`] : []),
+    ...(figures.clone > MAX_CLONE_SECONDS ? [`a clone took ${figures.clone.toFixed(1)} s`] : []),
+    ...(megabytes > MAX_RESIDENT_MB ? [`the server held ${Math.round(megabytes)} MB`] : []),
+    ...(back === undefined ? ["its memory was not given back within a minute"] : []),
+    ...(figures.block > MAX_BLOCK_MS ? [`the event loop was blocked for ${Math.round(figures.block)} ms`] : []),
+  ];
+  progress(`${attack.name}: ${saw}${problems.length > 0 ? ` — ${problems.join("; ")}` : ""}`);
+  return { attack: attack.name, saw, ...figures, blockedBy: block?.requests.join(" ") ?? "", problems };
+}
+
+function report(felt: readonly Felt[]) {
+  const headings = ["attack", "p50 ms", "p99 ms", "clone s", "server MB", "git MB", "back s", "block ms"];
+  const rows = felt.map((each) => [
+    each.attack,
+    each.p50,
+    each.p99,
+    each.clone,
+    each.megabytes,
+    each.gitMegabytes,
+    each.back ?? Infinity,
+    each.block,
+  ]);
+  console.log(table(headings, rows));
+  const longest = felt.toSorted((a, b) => b.block - a.block)[0];
+  if (longest) console.log(`longest block of the event loop: ${longest.block.toFixed(1)} ms at ${longest.blockedBy}`);
+}
