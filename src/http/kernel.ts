@@ -5,7 +5,7 @@ import type { Services } from "#services.ts";
 import { hasBody } from "./body.ts";
 import { targetTooLong } from "./errors.ts";
 import type { Exchange } from "./exchange.ts";
-import { hurryBody, watchStream } from "./patience.ts";
+import { hurryBody, watchStream } from "./timeouts.ts";
 import { MOST_TARGET, requestIds, siteNamer } from "./request.ts";
 
 /** What all endpoints of one application share. */

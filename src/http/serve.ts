@@ -32,7 +32,7 @@ import { parseQuery } from "./params/brackets.ts";
 import { parseJson } from "./params/json.ts";
 import { readMultipart } from "./params/multipart.ts";
 import { emptySet, merge, type RawSet, snakeCase } from "./params/raw.ts";
-import { watchStream } from "./patience.ts";
+import { watchStream } from "./timeouts.ts";
 import { credentialsOf, linkTo } from "./request.ts";
 
 /** The parameters of an endpoint with those of its paging. */

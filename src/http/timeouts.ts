@@ -1,4 +1,4 @@
-/** How long a caller is waited for. */
+/** Limits on how long a caller may keep us waiting. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { refuseByHand } from "./by-hand.ts";
 

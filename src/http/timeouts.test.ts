@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { after, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { watchStream } from "./patience.ts";
+import { watchStream } from "./timeouts.ts";
 
 const WINDOW = 200;
 const CHUNK = Buffer.alloc(8 * 1024, "x");
