@@ -104,6 +104,12 @@ const settings = {
     [],
     "DNS servers to ask for the records of verified domains; the system's by default",
   ),
+  maxUnsentBytes: whole(
+    "FAIRLEAD_MAX_UNSENT_BYTES",
+    128 * 2 ** 20,
+    "Bytes of answers that a process holds for callers who have not taken them; one caller may hold a quarter",
+    [2 ** 20, 2 ** 40],
+  ),
   metricsAllow: list(
     "FAIRLEAD_METRICS_ALLOW",
     [],

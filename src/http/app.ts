@@ -5,7 +5,7 @@ import { refuseBrokenRequest, refuseByHand } from "./by-hand.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { noSuchRoute, wrongMethod } from "./errors.ts";
 import { type Exchange, sendError, sendNothing } from "./exchange.ts";
-import { type Kernel, makeKernel, open, refuseOversize } from "./kernel.ts";
+import { type Kernel, type KernelOptions, makeKernel, open, refuseOversize } from "./kernel.ts";
 import { namespaceAddress, rewriteTarget, routeOf } from "./paths.ts";
 import { countRefused, serve } from "./serve.ts";
 
@@ -29,9 +29,9 @@ export const operationsOf = (resources: Resources): Operation[] =>
 export const addressOf = ({ mount, path }: Endpoint): string => (mount === "root" ? routeOf(path) : API + path);
 
 /** Builds the application: the engine with its limits, every endpoint, and an answer for everything else. */
-export function buildApp(services: Services, resources: Resources): FastifyInstance {
+export function buildApp(services: Services, resources: Resources, options: KernelOptions = {}): FastifyInstance {
   const operations = operationsOf(resources);
-  const kernel = makeKernel(services);
+  const kernel = makeKernel(services, options);
   const addresses = operations.flatMap(({ endpoint }) => namespaceAddress(endpoint.path) ?? []);
   const app = Fastify({
     logger: false,

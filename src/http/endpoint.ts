@@ -59,6 +59,8 @@ interface Common {
   readonly requestId: string;
   /** Who is counted for what this request takes of what all share. */
   readonly consumer: Consumer;
+  /** Reserves memory for an answer before it is built; throws 503 where the process or this caller holds too much. */
+  reserveMemory(bytes: number): void;
   /** What the request says in a header, named in lower case. */
   header(name: string): string | undefined;
   setHeader(name: string, value: string): void;

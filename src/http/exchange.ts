@@ -5,10 +5,14 @@ import type { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Actor } from "#access/actor.ts";
 import type { Logger } from "pino";
+import { type Consumer, consumerOf } from "#lib/consumer.ts";
+import type { Charge } from "#lib/memory-budget.ts";
 import { TOKEN_PREFIX } from "#lib/secrets.ts";
 import { errorAnswer, gitErrorAnswer } from "./errors.ts";
 import type { Budget } from "./limits.ts";
 import type { Meter } from "./metrics.ts";
+import { type Sending, SMALL_ANSWER_BYTES } from "./sending.ts";
+import { watchAnswer } from "./timeouts.ts";
 
 /** What every answer carries, JSON or not. */
 const ALWAYS = [
@@ -39,10 +43,24 @@ export interface Exchange {
   /** Whether its body is a stream, which may be long. */
   readonly streamed: boolean;
   readonly lifecycle: { readonly stopping: boolean };
+  readonly sending: Sending;
   actor: Actor | null;
   budget: Budget | undefined;
   /** The status of success, where the handler chose another than the endpoint's own. */
   status: number | undefined;
+  /** Memory that was reserved for the answer before it was built. */
+  charge: Charge | undefined;
+}
+
+/** Who is charged for what this request takes. */
+export const consumerFor = ({ address, actor }: Exchange): Consumer =>
+  consumerOf(address, actor ? `user ${actor.user.id}` : undefined);
+
+/** Reserves memory for an answer that is large while it is built, or refuses it. */
+export function reserveMemory(exchange: Exchange, bytes: number) {
+  if (bytes <= SMALL_ANSWER_BYTES) return;
+  exchange.charge?.release();
+  exchange.charge = exchange.sending.reserve(consumerFor(exchange), bytes);
 }
 
 export function sendJson(exchange: Exchange, status: number, value: unknown) {
@@ -88,7 +106,11 @@ export async function sendStream(exchange: Exchange, status: number, contentType
     if (exchange.request.method === "HEAD") {
       body.destroy();
       raw.end();
-    } else await pipeline(body, raw);
+    } else {
+      // A streamed request is watched from its beginning.
+      if (!exchange.streamed) raw.once("close", watchAnswer(raw, exchange.sending.rate));
+      await pipeline(body, raw);
+    }
   } catch (error) {
     body.destroy();
     const level = isLeft(error) ? "info" : "warn";
@@ -159,12 +181,37 @@ function finish(
 ) {
   const raw: ServerResponse = exchange.reply.raw;
   const size = body === undefined ? 0 : Buffer.byteLength(body);
+  const large =
+    size > SMALL_ANSWER_BYTES && exchange.request.method !== "HEAD" ? chargeLarge(exchange, status, size) : undefined;
   if (body !== undefined) exchange.headers.push("content-length", String(size));
   writeHead(exchange, status, contentType);
-  if (leavesBody(exchange, status) && !raw.req.complete) endLater(raw, body ?? "");
   // Plain ASCII is the same in both encodings, and Node writes it faster as Latin-1.
-  else raw.end(body, size === body?.length ? "latin1" : "utf8");
+  const encoding = size === body?.length ? "latin1" : "utf8";
+  if (leavesBody(exchange, status) && !raw.req.complete) endLater(raw, body ?? "");
+  else if (large && body !== undefined) {
+    exchange.sending.sendLarge(raw, typeof body === "string" ? Buffer.from(body, encoding) : body, large);
+  } else {
+    raw.end(body, encoding);
+    const { socket } = raw;
+    // Behind other answers of its connection it has no socket yet.
+    if (socket === null || socket.writableLength > 0) exchange.sending.holdUnsent(raw, consumerFor(exchange), size);
+  }
   record(exchange, status);
+}
+
+/** Charges for a large answer. Only the success of a read can still be refused: a write was done. */
+function chargeLarge(exchange: Exchange, status: number, size: number): Charge {
+  const { charge, headers, request, sending } = exchange;
+  exchange.charge = undefined;
+  if (charge) return charge;
+  if (request.method !== "GET" || status >= 400) return sending.charge(consumerFor(exchange), size);
+  try {
+    return sending.reserve(consumerFor(exchange), size);
+  } catch (refusal) {
+    // They describe the answer, not its refusal.
+    headers.length = 0;
+    throw refusal;
+  }
 }
 
 /** A refused upload is not read to its end just to keep the connection. */

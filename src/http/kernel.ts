@@ -1,10 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { memoryBudget } from "#lib/memory-budget.ts";
 import { badParameter, Refusal } from "#lib/refusal.ts";
+import { MIN_TRANSFER_RATE, type TransferRate } from "#lib/transfer-rate.ts";
 import type { Services } from "#services.ts";
 import { hasBody } from "./body.ts";
 import { targetTooLong } from "./errors.ts";
 import type { Exchange } from "./exchange.ts";
+import { answerSending, type Sending } from "./sending.ts";
 import { hurryBody, watchStream } from "./timeouts.ts";
 import { MOST_TARGET, requestIds, siteNamer } from "./request.ts";
 
@@ -13,12 +16,22 @@ export interface Kernel {
   readonly services: Services;
   readonly newId: (now: number) => string;
   readonly siteOf: (request: FastifyRequest) => string;
+  readonly sending: Sending;
 }
 
-export const makeKernel = (services: Services): Kernel => ({
+export interface KernelOptions {
+  /** Whoever takes or sends less is disconnected. */
+  readonly minTransferRate?: TransferRate;
+}
+
+export const makeKernel = (
+  services: Services,
+  { minTransferRate = MIN_TRANSFER_RATE }: KernelOptions = {},
+): Kernel => ({
   services,
   newId: requestIds(),
   siteOf: siteNamer(services.config),
+  sending: answerSending(memoryBudget(services.config.maxUnsentBytes), minTransferRate),
 });
 
 const MOST_HEADERS = 100;
@@ -32,7 +45,7 @@ interface Kind {
 
 /** Opens an exchange and sets the time that its body has. */
 export function open(
-  { newId, services }: Kernel,
+  { newId, services, sending }: Kernel,
   request: FastifyRequest,
   reply: FastifyReply,
   operation: string,
@@ -40,7 +53,7 @@ export function open(
   { plainErrors = false, streamed = false }: Kind = {},
 ): Exchange {
   reply.hijack();
-  if (streamed) watchStream(request.raw, reply.raw);
+  if (streamed) watchStream(request.raw, reply.raw, sending.rate);
   else if (hasBody(request.raw)) hurryBody(request.raw, reply.raw);
   // A caller who is gone already has no address any more, whatever the type says.
   const { ip }: { ip: string | undefined } = request;
@@ -57,9 +70,11 @@ export function open(
     plainErrors,
     streamed,
     lifecycle: services.lifecycle,
+    sending,
     actor: null,
     budget: undefined,
     status: undefined,
+    charge: undefined,
   };
 }
 

@@ -4,7 +4,6 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { TObject } from "typebox";
 import { type Origin, requireActor } from "#access/access.ts";
 import { authenticate } from "#access/authenticate.ts";
-import { consumerOf } from "#lib/consumer.ts";
 import { forbidden, Refusal } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 import { writeAudit } from "./audit.ts";
@@ -12,7 +11,17 @@ import { type Encoding, encodingOf, mayBeLarge, readBody, readBodyParams, stream
 import { cookieNameFor } from "./cookies.ts";
 import { type AuditTarget, type Endpoint, pathNames, plainOf, schemaOf, successOf } from "./endpoint.ts";
 import { noSuchRoute } from "./errors.ts";
-import { type Exchange, sendError, sendJson, sendMoved, sendNothing, sendPlain, sendStream } from "./exchange.ts";
+import {
+  consumerFor,
+  type Exchange,
+  reserveMemory,
+  sendError,
+  sendJson,
+  sendMoved,
+  sendNothing,
+  sendPlain,
+  sendStream,
+} from "./exchange.ts";
 import { fieldGate, offered, paidFor, withinPlan, withProperties } from "./gates.ts";
 import { type LimitClass, refuseOverBudget, takeBudget } from "./limits.ts";
 import {
@@ -32,7 +41,6 @@ import { parseQuery } from "./params/brackets.ts";
 import { parseJson } from "./params/json.ts";
 import { readMultipart } from "./params/multipart.ts";
 import { emptySet, merge, type RawSet, snakeCase } from "./params/raw.ts";
-import { watchStream } from "./timeouts.ts";
 import { credentialsOf, linkTo } from "./request.ts";
 
 /** The parameters of an endpoint with those of its paging. */
@@ -88,7 +96,8 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
       services,
       site,
       requestId: exchange.id,
-      consumer: consumerOf(exchange.address, actor ? `user ${actor.user.id}` : undefined),
+      consumer: consumerFor(exchange),
+      reserveMemory: (bytes: number) => reserveMemory(exchange, bytes),
       header: (name: string) => request.headers[name]?.toString(),
       setHeader: (name: string, value: string) => exchange.headers.push(name, value),
       gone: () => goneSignal(exchange.reply.raw),
@@ -232,14 +241,14 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
       const answer = await live(exchange);
       if (answer === undefined) sendNothing(exchange, success);
       else if (contentType === undefined) sendJson(exchange, exchange.status ?? success, answer);
-      else if (answer instanceof Readable) {
-        if (!kind.streamed) watchStream(request.raw, reply.raw);
-        await sendStream(exchange, success, contentType, answer);
-      } else sendPlain(exchange, success, contentType, answer as string | Buffer);
+      else if (answer instanceof Readable) await sendStream(exchange, success, contentType, answer);
+      else sendPlain(exchange, success, contentType, answer as string | Buffer);
     } catch (error) {
       if (error instanceof Refusal && error.details.moved)
         sendMoved(exchange, locationOf(exchange, error.details.moved));
       else sendError(exchange, countRefused(kernel, exchange, limit, error));
+    } finally {
+      exchange.charge?.release();
     }
   };
 }

@@ -12,7 +12,7 @@ const CHUNK = Buffer.alloc(8 * 1024, "x");
 describe("a stream is waited for", () => {
   let handle: (request: IncomingMessage, response: ServerResponse) => void;
   const server = createServer((request, response) => {
-    watchStream(request, response, WINDOW);
+    watchStream(request, response, { minBytes: 16 * 1024, windowMs: WINDOW });
     handle(request, response);
   });
   const listening = once(server.listen(0, "127.0.0.1"), "listening");

@@ -1,11 +1,10 @@
 /** Limits on how long a caller may keep us waiting. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { type Transfer, type TransferRate, watchTransfers } from "#lib/transfer-rate.ts";
 import { refuseByHand } from "./by-hand.ts";
 
 const WHOLE_BODY = 30_000;
-const WINDOW = 60_000;
-/** Bytes in a window that are too few even for a bad line. */
-const LEAST = 16 * 1024;
 
 /** Gives a body thirty seconds to come in whole. */
 export function hurryBody(request: IncomingMessage, response: ServerResponse) {
@@ -19,24 +18,28 @@ export function hurryBody(request: IncomingMessage, response: ServerResponse) {
   request.once("close", () => clearTimeout(timer));
 }
 
-/**
- * Gives what is streamed as long as it takes, but not to a caller who hardly sends or takes anything in a whole minute.
- * Where it is we who are slow, the caller may wait.
- */
-export function watchStream(request: IncomingMessage, response: ServerResponse, window = WINDOW) {
+/** What the caller takes of our answers: bytes that the system has accepted for it. */
+const taken = (socket: Socket): Transfer => ({
+  bytes: () => socket.bytesWritten - socket.writableLength,
+  isWaiting: () => socket.writableLength > 0,
+});
+
+const sent = (request: IncomingMessage): Transfer => ({
+  bytes: () => request.socket.bytesRead,
+  isWaiting: () => !request.complete && request.readableLength < request.readableHighWaterMark,
+});
+
+/** Holds a streamed request and its answer to the lowest transfer rate. */
+export function watchStream(request: IncomingMessage, response: ServerResponse, rate?: TransferRate) {
   const { socket } = request;
-  const moved = () => socket.bytesRead + socket.bytesWritten;
-  const waitsForCaller = () =>
-    socket.writableLength > 0 || (!request.complete && request.readableLength < request.readableHighWaterMark);
-  let before = moved();
-  const timer = setInterval(() => {
-    const now = moved();
-    if (now - before < LEAST && waitsForCaller()) socket.destroy();
-    before = now;
-  }, window).unref();
+  const stop = watchTransfers([taken(socket), sent(request)], () => socket.destroy(), rate);
   response.once("close", () => {
-    clearInterval(timer);
-    // Answered early, the rest is only read so that the connection can be used again.
+    stop();
+    // After an early answer the rest of the body is read only to reuse the connection.
     if (!request.complete) hurryBody(request, response);
   });
 }
+
+/** Holds an answer to the lowest transfer rate; the returned function ends the watch. */
+export const watchAnswer = ({ req: { socket } }: ServerResponse, rate?: TransferRate): (() => void) =>
+  watchTransfers([taken(socket)], () => socket.destroy(), rate);

@@ -11,6 +11,7 @@ import type { Scope } from "#access/scopes.ts";
 import { readConfig } from "#config.ts";
 import type { Database } from "#db/types.ts";
 import { buildApp, type Resources } from "#http/app.ts";
+import type { KernelOptions } from "#http/kernel.ts";
 import { resources as allResources } from "#resources/index.ts";
 import { openServices } from "#services.ts";
 import { testDatabase } from "./postgres.ts";
@@ -41,10 +42,11 @@ interface Options {
   readonly env?: Record<string, string>;
   readonly resources?: Resources;
   readonly databaseUrl?: string;
+  readonly options?: KernelOptions;
 }
 
 /** The application in this process, on this process's own database; requests go through the whole kernel. */
-export async function testApp({ env = {}, resources = allResources, databaseUrl }: Options = {}) {
+export async function testApp({ env = {}, resources = allResources, databaseUrl, options }: Options = {}) {
   const dataDir = await mkdtemp(join(tmpdir(), "fairlead-test-"));
   // Nothing listens at this port, so that no test waits for a DNS server of the world outside.
   const dns = { FAIRLEAD_DNS_SERVERS: "127.0.0.1:1" };
@@ -61,7 +63,7 @@ export async function testApp({ env = {}, resources = allResources, databaseUrl 
     databaseUrl ?? (await testDatabase()),
     pino({ level: "info", base: null }, sink),
   );
-  const app = buildApp(services, resources);
+  const app = buildApp(services, resources, options);
   await app.ready();
 
   const call = async (

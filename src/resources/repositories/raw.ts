@@ -10,10 +10,18 @@ const MOST_IN_JSON = 10 * 1024 * 1024;
 /** Up to here the bytes are at hand sooner than a process of their own would be. */
 const MOST_AT_ONCE = 1024 * 1024;
 
-export async function bytesForJson(repository: Repository, { id, size }: ObjectInfo): Promise<Buffer> {
+/** The bytes, their Base64, the JSON and its bytes are in memory at once. */
+const MEMORY_FACTOR = 5;
+
+export async function bytesForJson(
+  repository: Repository,
+  { id, size }: ObjectInfo,
+  { reserveMemory }: { reserveMemory(bytes: number): void },
+): Promise<Buffer> {
   if (size > MOST_IN_JSON) {
     throw new Refusal("too large", `The file has ${size} bytes, more than fit into JSON; ask for it by /raw`);
   }
+  reserveMemory(size * MEMORY_FACTOR);
   return (await readBlob(repository, id)) ?? Buffer.alloc(0);
 }
 

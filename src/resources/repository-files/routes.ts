@@ -26,7 +26,7 @@ export const repositoryFiles = {
       const last_commit_id = (await lastChange(repository, about.commit_id, about.file_path)) ?? null;
       // Of what is too large for JSON, the headers still tell how large.
       setFileHeaders(setHeader, { ...about, last_commit_id });
-      const bytes = await bytesForJson(repository, blob);
+      const bytes = await bytesForJson(repository, blob, asking);
       const content_sha256 = hash("sha256", bytes, "hex");
       setFileHeaders(setHeader, { content_sha256 });
       return { ...about, last_commit_id, content_sha256, content: bytes.toString("base64") };

@@ -51,7 +51,7 @@ export const trees = {
     returns: Blob,
     async handle({ params, ...asking }) {
       const { repository, blob } = await openBlob(asking, params.sha);
-      return presentBlob(blob.id, await bytesForJson(repository, blob));
+      return presentBlob(blob.id, await bytesForJson(repository, blob, asking));
     },
   }),
 
