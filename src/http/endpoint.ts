@@ -5,6 +5,7 @@ import type { Databases, Db, Tx } from "#db/database.ts";
 import type { Consumer } from "#lib/consumer.ts";
 import type { Services } from "#services.ts";
 import type { LimitClass } from "./limits.ts";
+import type { LongLived } from "./long-lived.ts";
 import type { Page, Paged, PagedMark } from "./paging.ts";
 import type { JsonLimits } from "./params/json.ts";
 
@@ -130,6 +131,8 @@ export interface Endpoint {
   readonly camelCase?: true;
   /** Whether the answer is kept for a while, for a caller who asks again with the same `Idempotency-Key`. */
   readonly keepsAnswer?: true;
+  /** A stream without an end, which has connections of its own. */
+  readonly longLived?: LongLived;
   prepare?(context: never): unknown;
   handle(context: never): unknown;
 }
@@ -169,6 +172,7 @@ export function endpoint<
     readonly deprecated?: true;
     readonly camelCase?: true;
     readonly keepsAnswer?: M extends "GET" ? never : true;
+    readonly longLived?: M extends "GET" ? LongLived : never;
     /** Slow work that must not hold a connection: it is done before the transaction, and its result handed on. */
     prepare?(context: Common & Granted & { readonly params: Static<Params> }): Promise<Prepared>;
     handle(

@@ -29,6 +29,7 @@ export function answerSending(memory: MemoryBudget, rate: TransferRate) {
 
   return {
     rate,
+    onceClosed,
     /** Charges for an answer before it is built, or refuses it. */
     reserve(consumer: Consumer, bytes: number): Charge {
       if (!memory.hasRoom(consumer, bytes)) throw unavailable(RETRY_SECONDS);

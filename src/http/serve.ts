@@ -34,6 +34,7 @@ import {
   whoRepeats,
 } from "./kept-answers.ts";
 import { type Kernel, open, refuseOversize } from "./kernel.ts";
+import { longLivedConnections } from "./long-lived.ts";
 import { pager } from "./pages.ts";
 import { type PagedMark, type PagingInput, pagingParams, readPaging } from "./paging.ts";
 import { compileParams } from "./params/coerce.ts";
@@ -69,6 +70,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   const body = endpoint.body ?? "params";
   const kind = { plainErrors: endpoint.errors === "git", streamed: body === "stream" };
   const limit = endpoint.limit ?? "api";
+  const enter = endpoint.longLived && longLivedConnections(endpoint.longLived, kernel.sending);
   const reads = endpoint.method === "GET";
   const isOffered = offered(endpoint, config);
   const isPaidFor = paidFor(endpoint, config);
@@ -118,6 +120,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
       context["json"] = () => parseJson(bytes, body.json);
     }
     const keyed = endpoint.keepsAnswer && keyedRequest(request.headers, caller, operation, params);
+    enter?.(exchange.reply.raw);
     if (prepare) Object.assign(context, await prepare(context));
     return gate(await run(context, exchange, keyed));
   }

@@ -49,6 +49,9 @@ export const refused = [
   // @ts-expect-error JSON, where text is promised.
   endpoint({ ...read, returns: plain("text/plain"), handle: () => ({ id: 1 }) }),
 
+  // @ts-expect-error A write that lives long.
+  endpoint({ ...write, longLived: { maxConnections: 1, heartbeatMs: 1, heartbeat: "" }, handle: () => {} }),
+
   // @ts-expect-error `page` where the answer is no page.
   endpoint({ ...read, returns, handle: ({ page }) => ({ id: page }) }),
 

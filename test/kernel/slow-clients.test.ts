@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
+import { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import Type from "typebox";
 import { anyone } from "#access/access.ts";
-import { endpoint } from "#http/endpoint.ts";
+import { endpoint, plain } from "#http/endpoint.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { until } from "#test/support/until.ts";
 import { listen, send } from "#test/support/wire.ts";
@@ -16,6 +17,7 @@ const UNSENT_BYTES = 32 * 1024 * 1024;
 const LARGE_BYTES = 7 * 1024 * 1024;
 const Text = Type.Object({ text: Type.String() });
 const params = Type.Object({ bytes: Type.Integer() });
+const HEARTBEAT = ":\n\n";
 
 const answers = {
   read: endpoint({
@@ -48,6 +50,16 @@ const answers = {
       reserveMemory(bytes);
       return { text: "small" };
     },
+  }),
+  events: endpoint({
+    method: "GET",
+    path: "/answers/events",
+    summary: "Get a stream without an end",
+    access: anyone(),
+    params: Type.Object({}),
+    returns: plain("text/event-stream"),
+    longLived: { maxConnections: 2, heartbeatMs: 20, heartbeat: HEARTBEAT },
+    handle: () => new Readable({ read() {} }),
   }),
 };
 
@@ -135,5 +147,32 @@ describe("answers and those who take them slowly", () => {
     await untilAnswered(200);
     await untilAllClosed();
     assert.equal(await statusOf(`answers/${LARGE_BYTES}`), 200);
+  });
+
+  test("a long-lived stream has connections of its own, and heartbeats instead of a lowest rate", async () => {
+    const open = async () => {
+      const asked = httpRequest({ port, host: "127.0.0.1", path: "/api/v4/answers/events", agent: false }).end();
+      asked.on("error", () => {});
+      return (await once(asked, "response")) as [IncomingMessage];
+    };
+    const [[first], [second]] = await Promise.all([open(), open()]);
+    assert.deepEqual([first.statusCode, second.statusCode], [200, 200]);
+    const [third] = await open();
+    assert.equal(third.statusCode, 503);
+    assert.match(third.headers["retry-after"] ?? "", /^\d+$/);
+    third.resume();
+    let beats = 0;
+    first.on("error", () => {}).on("data", (chunk: Buffer) => (beats += chunk.length / HEARTBEAT.length));
+    const began = performance.now();
+    await until("heartbeats came", async () => beats > 10 && performance.now() - began > 3 * RATE.windowMs);
+    assert.equal(first.closed, false);
+    second.on("error", () => {}).destroy();
+    await until("its place is free", async () => {
+      const [again] = await open();
+      const { statusCode } = again;
+      again.on("error", () => {}).destroy();
+      return statusCode === 200;
+    });
+    first.destroy();
   });
 });
