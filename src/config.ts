@@ -104,6 +104,12 @@ const settings = {
     [],
     "DNS servers to ask for the records of verified domains; the system's by default",
   ),
+  maxConnections: whole(
+    "FAIRLEAD_MAX_CONNECTIONS",
+    4000,
+    "HTTP connections that a process keeps open; one network may have a quarter, loopback and trusted proxies all",
+    [10, 100_000],
+  ),
   maxUnsentBytes: whole(
     "FAIRLEAD_MAX_UNSENT_BYTES",
     128 * 2 ** 20,

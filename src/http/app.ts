@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { badParameter, Refusal } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 import { refuseBrokenRequest, refuseByHand } from "./by-hand.ts";
+import { limitConnections } from "./connections.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { noSuchRoute, wrongMethod } from "./errors.ts";
 import { type Exchange, sendError, sendNothing } from "./exchange.ts";
@@ -58,6 +59,7 @@ export function buildApp(services: Services, resources: Resources, options: Kern
     frameworkErrors: (error, request, reply) => refuse(kernel, request, reply, badAddress(error)),
   });
   app.server.maxHeadersCount = 0;
+  limitConnections(app.server, services.config);
   // Left to itself, Node closes a tunnel without a word and refuses an unknown expectation without a body.
   app.server.on("connect", (_request, socket) => refuseByHand(socket, 405, "Not Allowed"));
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
