@@ -1,18 +1,20 @@
-import { networkOf } from "#lib/networks.ts";
+import { addressMatcher, LOOPBACK, networkOf } from "#lib/networks.ts";
 import type { Services } from "#services.ts";
 
 /** Connections that have proven nothing yet, in all and from one network. */
 const MOST_UNPROVEN = 200;
 const MOST_UNPROVEN_OF_ONE = 50;
-/** Connections in all. */
+/** Connections in all, and those that proved who they are of one network and of one principal. */
 const MOST = 2_000;
+const MAX_PROVEN_OF_NETWORK = 500;
+const MAX_PROVEN_OF_PRINCIPAL = 50;
 /** Keys that may be refused in a minute from one network, and handshakes that led to nothing. */
 const MOST_REFUSED = 60;
 const MOST_KEPT_OUT = 10_000;
 
 export interface Admitted {
-  /** It proved who it is, and is one of the unproven no more. */
-  proven(): void;
+  /** It proved who it is, and is one of the unproven no more; false where its network or principal has too many. */
+  proven(principal: string): boolean;
   /** It ended, with so many tries that count against its network if it proved nothing. */
   ended(tries: number): void;
 }
@@ -21,14 +23,14 @@ export interface Admitted {
 export function admission({ config, limiter }: Pick<Services, "config" | "limiter">, now: () => number = Date.now) {
   const unproven = new Map<string, number>();
   const keptOutUntil = new Map<string, number>();
+  const provenOf = new Map<string, number>();
+  const isExempt = addressMatcher([LOOPBACK, ...config.trustedProxies]);
   let waiting = 0;
   let all = 0;
 
   const leaveWaiting = (network: string) => {
     waiting--;
-    const left = (unproven.get(network) ?? 1) - 1;
-    if (left === 0) unproven.delete(network);
-    else unproven.set(network, left);
+    add(unproven, network, -1);
   };
 
   const count = (network: string, tries: number) => {
@@ -58,13 +60,22 @@ export function admission({ config, limiter }: Pick<Services, "config" | "limite
       waiting++;
       unproven.set(network, ofOne + 1);
       let isUnproven = true;
+      let counted: readonly string[] = [];
       return {
-        proven() {
+        proven(principal) {
           isUnproven = false;
           leaveWaiting(network);
+          if ((provenOf.get(principal) ?? 0) >= MAX_PROVEN_OF_PRINCIPAL) return false;
+          // Proxies hold the connections of many networks.
+          const exempt = isExempt(address);
+          if (!exempt && (provenOf.get(network) ?? 0) >= MAX_PROVEN_OF_NETWORK) return false;
+          counted = exempt ? [principal] : [principal, network];
+          for (const key of counted) add(provenOf, key, 1);
+          return true;
         },
         ended(tries) {
           all--;
+          for (const key of counted) add(provenOf, key, -1);
           if (!isUnproven) return;
           leaveWaiting(network);
           if (config.rateLimits) count(network, tries);
@@ -72,4 +83,10 @@ export function admission({ config, limiter }: Pick<Services, "config" | "limite
       };
     },
   };
+}
+
+function add(counts: Map<string, number>, key: string, change: number) {
+  const count = (counts.get(key) ?? 0) + change;
+  if (count === 0) counts.delete(key);
+  else counts.set(key, count);
 }

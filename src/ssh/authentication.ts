@@ -2,14 +2,17 @@ import ssh2, { type AuthContext, type PublicKeyAuthContext } from "ssh2";
 import { readSshKey } from "#lib/ssh-keys.ts";
 import { isSignedByToken, isTokenKind } from "#lib/ssh-signatures.ts";
 import type { Services } from "#services.ts";
-import { comingWith } from "./callers.ts";
+import { comingWith, principalOf } from "./callers.ts";
 
 /** Keys that one connection may show before it is ended. */
 const MOST_TRIES = 6;
 const METHODS = ["publickey" as const];
 
 /** Lets in whoever proves to have a key that opens something; tells its fingerprint, and how many were refused. */
-export function authentication(services: Services, told: { proven(fingerprint: string): void; end(): void }) {
+export function authentication(
+  services: Services,
+  told: { proven(fingerprint: string, principal: string): void; end(): void },
+) {
   let refused = 0;
 
   async function decide(context: AuthContext) {
@@ -21,9 +24,12 @@ export function authentication(services: Services, told: { proven(fingerprint: s
     const key = keyOf(context);
     // Until its signature is verified a key is only an offer, which anybody can make of anybody's public key.
     const proven = context.signature !== undefined;
-    if (key && (!proven || isSigned(context, key)) && "comer" in (await comingWith(services, key.fingerprintSha256))) {
-      if (proven) told.proven(key.fingerprintSha256);
-      return context.accept();
+    if (key && (!proven || isSigned(context, key))) {
+      const coming = await comingWith(services, key.fingerprintSha256);
+      if ("comer" in coming) {
+        if (proven) told.proven(key.fingerprintSha256, principalOf(coming.comer));
+        return context.accept();
+      }
     }
     refused++;
     return refused < MOST_TRIES ? context.reject(METHODS) : told.end();

@@ -9,6 +9,10 @@ export interface Comer {
   readonly caller: GitCaller;
 }
 
+/** Who is counted for what a key takes. */
+export const principalOf = ({ key }: Comer): string =>
+  key.kind === "user" ? `user ${key.user.id}` : `deploy key ${key.id}`;
+
 /** Whoever a key stands for, or why it opens nothing, to be told only to somebody who proved to have it. */
 type Coming = { readonly comer: Comer } | { readonly problem: string };
 

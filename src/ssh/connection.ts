@@ -5,6 +5,7 @@ import type { Services } from "#services.ts";
 import type { Admitted } from "./admission.ts";
 import { authentication } from "./authentication.ts";
 import { type Asked, serveSession, type Wire } from "./session.ts";
+import { type SessionRates, watchSession } from "./session-timeouts.ts";
 import { wireOf } from "./wire.ts";
 
 const USER = "git";
@@ -14,6 +15,8 @@ const MOST_SESSIONS = 10;
 const IDLE = 10 * 60_000;
 /** Four windows: a client that sends on past what it was allowed is not one of ssh's. */
 const MOST_UNREAD = 8 * 1024 * 1024;
+/** How long a connection that is ended may take to receive what it was sent before. */
+const LINGER_MS = 5_000;
 
 /** One connection, from its first byte; ssh2 joins when the client has named itself. */
 export function openConnection(
@@ -21,12 +24,14 @@ export function openConnection(
   socket: Socket,
   admitted: Admitted,
   passed: (bytes: number) => void,
+  rates: SessionRates,
 ) {
   const gone = new AbortController();
   const channels = new Set<ServerChannel>();
   let sessions = 0;
   let running = 0;
   let fingerprint: string | undefined;
+  let principal = "";
   let user = "";
   let stopping = false;
   let timer = setTimeout(() => socket.destroy(), LOGIN_GRACE);
@@ -34,10 +39,19 @@ export function openConnection(
   const end = () => {
     clearTimeout(timer);
     gone.abort();
+    if (socket.destroyed) return;
     socket.destroySoon();
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  };
+  const endWhenIdle = () => {
+    stopping = true;
+    if (running === 0) end();
   };
   const auth = authentication(services, {
-    proven: (of) => (fingerprint = of),
+    proven(of, whose) {
+      fingerprint = of;
+      principal = whose;
+    },
     end,
   });
 
@@ -66,11 +80,11 @@ export function openConnection(
       auth.onAuthentication(context);
     });
     client.on("ready", () => {
-      admitted.proven();
-      restUntilNext();
+      if (admitted.proven(principal)) restUntilNext();
+      else end();
     });
     client.on("session", (accept, reject) => {
-      if (sessions >= MOST_SESSIONS) reject();
+      if (gone.signal.aborted || sessions >= MOST_SESSIONS) reject();
       else openSession(accept());
     });
   }
@@ -107,14 +121,25 @@ export function openConnection(
     running++;
     clearTimeout(timer);
     const wire = wireOf(channel, socket, passed);
-    signal.addEventListener("abort", () => {
+    const tooSlow = new AbortController();
+    const either = AbortSignal.any([signal, tooSlow.signal]);
+    either.addEventListener("abort", () => {
       wire.input.destroy();
       wire.output.destroy();
     });
-    const status = user === USER ? await serveSession(services, asked, wire, signal) : refuseName(wire);
+    const endSlow = () => {
+      wire.tell("ERROR: The session was idle for too long");
+      tooSlow.abort();
+      endWhenIdle();
+    };
+    const stopWatching = watchSession(wire, asked.command, endSlow, rates);
+    const status = user === USER ? await serveSession(services, asked, wire, either) : refuseName(wire);
     wire.output.end(() => {
+      stopWatching();
       channel.exit(status);
       channel.end();
+      // What the client does not take would keep the channel open.
+      if (tooSlow.signal.aborted) channel.close();
     });
     running--;
     if (running === 0) restUntilNext();
@@ -123,10 +148,7 @@ export function openConnection(
   return {
     join,
     end,
-    endWhenIdle() {
-      stopping = true;
-      if (running === 0) end();
-    },
+    endWhenIdle,
   };
 }
 

@@ -185,7 +185,7 @@ describe("whom SSH looks at", () => {
     const few = Array.from({ length: 50 }, () => admit(ADDRESS));
     assert.ok(few.every(Boolean));
     assert.equal(admit(ADDRESS), undefined);
-    few[0]?.proven();
+    few[0]?.proven("user 1");
     assert.ok(admit(ADDRESS));
     few[0]?.ended(1);
     few[1]?.ended(0);
@@ -209,8 +209,27 @@ describe("whom SSH looks at", () => {
     for (let connection = 0; connection < 500; connection++) {
       const admitted = admit(ADDRESS);
       assert.ok(admitted);
-      admitted.proven();
+      assert.equal(admitted.proven("user 1"), true);
       admitted.ended(6);
     }
+  });
+
+  it("so many of one principal and of one network at once", () => {
+    const { admit } = gate();
+    const prove = (principal: string, address = ADDRESS) => {
+      const admitted = admit(address);
+      return { admitted, isLetIn: admitted?.proven(principal) };
+    };
+    const held = Array.from({ length: 50 }, () => prove("user 1"));
+    assert.ok(held.every(({ isLetIn }) => isLetIn));
+    const tooMany = prove("user 1", "192.0.2.9");
+    assert.equal(tooMany.isLetIn, false);
+    tooMany.admitted?.ended(0);
+    held[0]?.admitted?.ended(0);
+    assert.equal(prove("user 1").isLetIn, true);
+    for (let other = 50; other < 500; other++) assert.equal(prove(`user ${other}`).isLetIn, true);
+    assert.equal(prove("user 2").isLetIn, false);
+    assert.equal(prove("user 2", "192.0.2.2").isLetIn, true);
+    for (let other = 1000; other < 1600; other++) assert.equal(prove(`user ${other}`, "127.0.0.1").isLetIn, true);
   });
 });

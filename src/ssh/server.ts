@@ -6,6 +6,7 @@ import type { Services } from "#services.ts";
 import { admission } from "./admission.ts";
 import { openConnection } from "./connection.ts";
 import { ensureHostKeys, type HostKey } from "./host-keys.ts";
+import { SESSION_RATES, type SessionRates } from "./session-timeouts.ts";
 
 const KEEPALIVE = 15_000;
 const KEEPALIVES_MISSED = 4;
@@ -16,13 +17,15 @@ const GRACE_OF_PUSHES = 60_000;
 export interface RunningSsh {
   readonly port: number;
   readonly hostKeys: readonly HostKey[];
+  /** How many are open. */
+  connections(): number;
   stop(): Promise<void>;
 }
 
 /** Serves git over SSH. */
 export async function startSsh(
   services: Services,
-  { host, port }: { host: string; port: number },
+  { host, port, rates = SESSION_RATES }: { host: string; port: number; rates?: SessionRates },
 ): Promise<RunningSsh> {
   const hostKeys = await ensureHostKeys(services.config.dataDir);
   const open = new Map<string, ReturnType<typeof openConnection>>();
@@ -63,7 +66,7 @@ export async function startSsh(
     const admitted = remoteAddress === undefined ? undefined : gate.admit(remoteAddress);
     if (!admitted) return void socket.destroy();
     const name = `${remoteAddress} ${remotePort}`;
-    open.set(name, openConnection(services, socket, admitted, passed));
+    open.set(name, openConnection(services, socket, admitted, passed, rates));
     socket.once("close", () => open.delete(name));
     ssh.injectSocket(socket);
   });
@@ -73,6 +76,7 @@ export async function startSsh(
   return {
     port: (listener.address() as AddressInfo).port,
     hostKeys,
+    connections: () => open.size,
     async stop() {
       const closed = once(listener, "close");
       listener.close();

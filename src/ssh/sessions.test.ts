@@ -12,7 +12,7 @@ import { sql } from "kysely";
 import ssh2, { type ClientChannel } from "ssh2";
 import { git, gitOutput } from "#test/support/git.ts";
 import { until } from "#test/support/until.ts";
-import { type SshApp, sshApp } from "./test-support.ts";
+import { gitProcesses, type SshApp, sshApp } from "./test-support.ts";
 
 describe("git over SSH", () => {
   let app: SshApp;
@@ -209,11 +209,11 @@ describe("git over SSH", () => {
     const client = spawn("ssh", args, { stdio: ["pipe", "pipe", "ignore"] });
     // It reads nothing of the answer.
     client.stdin.write(ask);
-    await until("git runs", async () => (await gitProcesses()).length > 0);
+    await until("git runs", async () => (await gitProcesses("upload-pack")).length > 0);
     await sleep(1000);
-    assert.ok((await gitProcesses()).length > 0);
+    assert.ok((await gitProcesses("upload-pack")).length > 0);
     client.kill("SIGKILL");
-    await until("git has ended", async () => (await gitProcesses()).length === 0);
+    await until("git has ended", async () => (await gitProcesses("upload-pack")).length === 0);
   });
 
   it("takes from git only what the client takes, however much it says that it would", async () => {
@@ -237,25 +237,12 @@ describe("git over SSH", () => {
     const before = process.memoryUsage().arrayBuffers;
     channel.write(ask);
     _sock.pause();
-    await until("git runs", async () => (await gitProcesses()).length > 0);
+    await until("git runs", async () => (await gitProcesses("upload-pack")).length > 0);
     await sleep(2000);
-    assert.ok((await gitProcesses()).length > 0, "git waits");
+    assert.ok((await gitProcesses("upload-pack")).length > 0, "git waits");
     const grown = process.memoryUsage().arrayBuffers - before;
     assert.ok(grown < 20_000_000, `grew by ${grown}`);
     client.destroy();
-    await until("git has ended", async () => (await gitProcesses()).length === 0);
+    await until("git has ended", async () => (await gitProcesses("upload-pack")).length === 0);
   });
-
-  /** The processes of git that this process started and that still run. */
-  async function gitProcesses(): Promise<string[]> {
-    const found: string[] = [];
-    for (const task of await readdir("/proc/self/task")) {
-      const children = await readFile(`/proc/self/task/${task}/children`, "utf8").catch(() => "");
-      for (const child of children.split(" ").filter(Boolean)) {
-        const command = await readFile(`/proc/${child}/cmdline`, "utf8").catch(() => "");
-        if (/^git\0.*upload-pack/.test(command)) found.push(child);
-      }
-    }
-    return found;
-  }
 });

@@ -1,17 +1,19 @@
 import { randomUUID } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
 import { sql } from "kysely";
 import { readSshKey } from "#lib/ssh-keys.ts";
 import { testApp, type TestUser } from "#test/support/app.ts";
 import { gitOutput, removeWorkingCopies, workingCopy } from "#test/support/git.ts";
 import { sshTools } from "#test/support/ssh.ts";
 import { startSsh } from "./server.ts";
+import type { SessionRates } from "./session-timeouts.ts";
 
 export type SshApp = Awaited<ReturnType<typeof sshApp>>;
 
 /** The application with SSH on a free port, and what a person needs to come to it. */
-export async function sshApp(env: Record<string, string> = {}) {
+export async function sshApp(env: Record<string, string> = {}, rates?: SessionRates) {
   const app = await testApp({ env });
-  const ssh = await startSsh(app.services, { host: "127.0.0.1", port: 0 });
+  const ssh = await startSsh(app.services, { host: "127.0.0.1", port: 0, ...(rates && { rates }) });
   const tools = await sshTools();
   const { write } = app.services.db;
 
@@ -31,6 +33,7 @@ export async function sshApp(env: Record<string, string> = {}) {
     ...app,
     tools,
     port: ssh.port,
+    connections: () => ssh.connections(),
     addKey,
     /** A user with an ED25519 key of their own. */
     async makeKeyedUser(columns: Parameters<typeof app.makeUser>[0] = {}) {
@@ -76,4 +79,17 @@ export async function sshApp(env: Record<string, string> = {}) {
       await app.close();
     },
   };
+}
+
+/** The processes of a service of git that this process started and that still run. */
+export async function gitProcesses(service: "upload-pack" | "receive-pack"): Promise<number[]> {
+  const found: number[] = [];
+  for (const task of await readdir("/proc/self/task")) {
+    const children = await readFile(`/proc/self/task/${task}/children`, "utf8").catch(() => "");
+    for (const child of children.split(" ").filter(Boolean)) {
+      const command = await readFile(`/proc/${child}/cmdline`, "utf8").catch(() => "");
+      if (command.startsWith("git\0") && command.includes(service)) found.push(Number(child));
+    }
+  }
+  return found;
 }
