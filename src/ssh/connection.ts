@@ -4,6 +4,7 @@ import { protocolOf } from "#git/protocol.ts";
 import type { Services } from "#services.ts";
 import type { Admitted } from "./admission.ts";
 import { authentication } from "./authentication.ts";
+import { limitPackets } from "./packet-limits.ts";
 import { type Asked, serveSession, type Wire } from "./session.ts";
 import { type SessionRates, watchSession } from "./session-timeouts.ts";
 import { wireOf } from "./wire.ts";
@@ -73,6 +74,7 @@ export function openConnection(
   };
 
   function join(client: Connection) {
+    limitPackets(client, socket, end);
     // Whatever a client does wrong ends its connection, and that is all there is to say.
     client.on("error", end).on("end", end);
     client.on("authentication", (context) => {
