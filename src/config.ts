@@ -82,7 +82,7 @@ const settings = {
   rateLimitAddress: whole(
     "FAIRLEAD_RATE_LIMIT_ADDRESS",
     500,
-    "Requests a minute for an address that is not signed in",
+    "Requests a minute for an IPv4 address or an IPv6 /64 that is not signed in",
     [1, 2 ** 31 - 1],
   ),
   smtpUrl: {

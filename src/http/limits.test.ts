@@ -44,10 +44,42 @@ describe("the limiter", () => {
     assert.equal(limiter.take("a", "n", 5).observed, 1);
   });
 
+  test("many callers drop the oldest counts, but none that is used up", () => {
+    const limiter = makeLimiter(() => 0, 10);
+    limiter.take("old", "n", 5);
+    for (let n = 0; n < 6; n++) limiter.take("used up", "n", 5);
+    for (let n = 0; n < 10; n++) limiter.take(`caller ${n}`, "n", 5);
+    assert.equal(limiter.take("used up", "n", 5).observed, 7);
+    assert.equal(limiter.take("caller 9", "n", 5).observed, 2);
+    assert.equal(limiter.take("caller 1", "n", 5).observed, 2);
+    assert.equal(limiter.take("old", "n", 5).observed, 1);
+    assert.equal(limiter.take("caller 0", "n", 5).observed, 1, "it was the oldest when the old one came again");
+  });
+
   test("many callers do not fill the memory", () => {
+    const limiter = makeLimiter(() => 0, 10);
+    for (let n = 0; n < 1000; n++) limiter.take(`caller ${n}`, "n", 5);
+    for (let n = 0; n < 1000; n++) for (let taken = 0; taken < 5; taken++) limiter.take(`used up ${n}`, "n", 5);
+    limiter.setOthers(0, new Map(Array.from({ length: 1000 }, (_, n) => [`other ${n}`, 1])));
+    assert.ok(limiter.drain().counts.size <= 20);
+    assert.equal(limiter.take("other 0", "n", 5).observed, 1);
+    assert.equal(limiter.take("other 999", "n", 5).observed, 2);
+  });
+
+  test("anonymous requests are counted by the network of their address", () => {
     const limiter = makeLimiter(() => 0);
-    for (let n = 0; n < 200_500; n++) limiter.take(`caller ${n}`, "n", 5);
-    assert.ok(limiter.drain().counts.size < 1000);
+    const config = readConfig({});
+    for (const limit of ["api", "git", "ingestion", "sign-in"] as const) {
+      const observed = (address: string) => takeBudget(limiter, config, limit, undefined, address).observed;
+      assert.equal(observed("2001:db8:1:2::1"), 1, limit);
+      assert.equal(observed("2001:db8:1:2:3:4:5:6"), 2, limit);
+      assert.equal(observed("2001:0DB8:0001:0002::1"), 3, limit);
+      assert.equal(observed("2001:db8:1:3::1"), 1, limit);
+      assert.equal(observed("192.0.2.1"), 1, limit);
+      assert.equal(observed("::ffff:192.0.2.1"), 2, limit);
+      assert.equal(observed("::FFFF:c000:201"), 3, limit);
+      assert.equal(observed("::ffff:192.0.2.2"), 1, limit);
+    }
   });
 
   test("the wait is in whole seconds and at least one", () => {

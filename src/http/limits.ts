@@ -1,16 +1,17 @@
 import type { Config } from "#config.ts";
+import { setBounded } from "#lib/bounded-map.ts";
 import { networkOf } from "#lib/networks.ts";
 import { Refusal, unavailable } from "#lib/refusal.ts";
 
 /** Which budget an endpoint draws on; a sender that takes 429 as final is told 503 instead. */
 export type LimitClass = "api" | "git" | "ingestion" | "sign-in" | "none";
 
-/** Tries a minute from one address: enough for people, too few to try many names. */
+/** Tries a minute from one network: enough for people, too few to try many names. */
 const SIGN_INS = 20;
 
 const MINUTE = 60_000;
-// An attacker with many addresses must not fill the memory: past this the minute's counts start anew.
-const MOST_CALLERS = 200_000;
+/** An attacker with many networks must not fill the memory: past this the oldest counts are dropped. */
+const MAX_CALLERS = 200_000;
 
 // Whoever is far from the limit here is not over it everywhere together, unless there are more processes than this.
 const MOST_PROCESSES = 20;
@@ -35,45 +36,55 @@ export interface Limiter {
   setOthers(minute: number, counts: ReadonlyMap<string, number>): void;
 }
 
-export function makeLimiter(now: () => number): Limiter {
+export function makeLimiter(now: () => number, maxCallers = MAX_CALLERS): Limiter {
   let minute = 0;
   let counts = new Map<Caller, number>();
+  // Kept apart, so that whoever wants such a count dropped has to use up the budgets of as many other callers.
+  let usedUp = new Map<Caller, number>();
   let others = new Map<string, number>();
   let changed = new Set<Caller>();
 
   const turn = (at: number) => {
     const current = Math.floor(at / MINUTE);
-    if (current === minute && counts.size <= MOST_CALLERS) return;
+    if (current === minute) return;
     minute = current;
     counts = new Map();
+    usedUp = new Map();
     others = new Map();
     changed = new Set();
   };
 
+  const store = (map: Map<Caller, number>, caller: Caller, count: number) => {
+    const evicted = setBounded(map, caller, count, maxCallers);
+    if (evicted !== undefined) changed.delete(evicted);
+  };
+
+  const countOf = (caller: Caller) => counts.get(caller) ?? usedUp.get(caller) ?? 0;
+
   return {
     take(caller, name, limit) {
       turn(now());
-      const own = (counts.get(caller) ?? 0) + 1;
-      counts.set(caller, own);
+      const own = countOf(caller) + 1;
+      const observed = own + (others.size === 0 ? 0 : (others.get(shared(caller)) ?? 0));
+      if (observed < limit) store(counts, caller, own);
+      else {
+        counts.delete(caller);
+        store(usedUp, caller, own);
+      }
       if (own * MOST_PROCESSES >= limit) changed.add(caller);
-      return {
-        name,
-        limit,
-        observed: own + (others.size === 0 ? 0 : (others.get(shared(caller)) ?? 0)),
-        reset: (minute + 1) * 60,
-      };
+      return { name, limit, observed, reset: (minute + 1) * 60 };
     },
     drain() {
       turn(now());
       const drained = new Map<string, number>();
-      for (const caller of changed) drained.set(shared(caller), counts.get(caller) ?? 0);
+      for (const caller of changed) drained.set(shared(caller), countOf(caller));
       changed = new Set();
       return { minute, counts: drained };
     },
     setOthers(of, found) {
       if (of !== minute) return;
       // Those who paused were not asked about; what was counted of them before still holds.
-      for (const [caller, count] of found) others.set(caller, count);
+      for (const [caller, count] of found) setBounded(others, caller, count, maxCallers);
     },
   };
 }
@@ -88,7 +99,7 @@ const NAMES = {
   ingestion: { user: "throttle_authenticated_ingestion", address: "throttle_unauthenticated_ingestion" },
 };
 
-/** The budget of a caller: a user's own, or the one of an address that is not signed in; each class counts by itself. */
+/** The budget of a caller: a user's own, or that of an anonymous caller's network; each class counts by itself. */
 export function takeBudget(
   limiter: Limiter,
   config: Config,
@@ -96,9 +107,10 @@ export function takeBudget(
   userId: number | undefined,
   address: string,
 ): Budget {
-  if (limit === "sign-in") return limiter.take(`${limit} ${networkOf(address)}`, SIGN_IN, SIGN_INS);
+  const network = () => `${limit} ${networkOf(address)}`;
+  if (limit === "sign-in") return limiter.take(network(), SIGN_IN, SIGN_INS);
   const { user, address: anonymous } = NAMES[limit];
-  if (userId === undefined) return limiter.take(`${limit} ${address}`, anonymous, config.rateLimitAddress);
+  if (userId === undefined) return limiter.take(network(), anonymous, config.rateLimitAddress);
   return limiter.take(limit === "api" ? userId : `${limit} ${userId}`, user, config.rateLimitUser);
 }
 

@@ -1,13 +1,18 @@
 import { BlockList, isIPv6 } from "node:net";
 
-/** The network that an address is counted with: for IPv6 its /64, since one customer usually has all of that. */
+/**
+ * The network that limits count an address by: a /64 of IPv6, since one customer usually has all of it, and a single
+ * address of IPv4, also where it is written as IPv6 (`::ffff:192.0.2.1`).
+ */
 export function networkOf(address: string): string {
-  if (!isIPv6(address) || address.includes(".")) return address;
-  const [head = "", tail] = address.split("::");
-  const before = head === "" ? [] : head.split(":");
-  const after = tail ? tail.split(":") : [];
-  const all = [...before, ...Array.from({ length: 8 - before.length - after.length }, () => "0"), ...after];
-  return all.slice(0, 4).join(":");
+  if (!isIPv6(address)) return address;
+  const groups = groupsOf(address);
+  const isMapped = groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);
+  if (isMapped) return groups.slice(6).flatMap(bytesOf).join(".");
+  return groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(":");
 }
 
 export const LOOPBACK = "loopback";
@@ -32,3 +37,22 @@ export function addressMatcher(entries: readonly string[]): (address: string) =>
     return listed.check(plain, isIPv6(plain) ? "ipv6" : "ipv4");
   };
 }
+/** The eight numbers of an IPv6 address. */
+function groupsOf(address: string): number[] {
+  const [head = "", tail] = address.replace(/%.*/, "").split("::");
+  const [before, after] = [numbersOf(head), numbersOf(tail ?? "")];
+  return [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after];
+}
+
+const numbersOf = (groups: string): number[] =>
+  groups === ""
+    ? []
+    : groups.split(":").flatMap((group) => (group.includes(".") ? pairsOf(group) : parseInt(group, 16)));
+
+/** The last two groups, which may be written as an IPv4 address. */
+function pairsOf(ipv4: string): number[] {
+  const [a = 0, b = 0, c = 0, d = 0] = ipv4.split(".").map(Number);
+  return [a * 256 + b, c * 256 + d];
+}
+
+const bytesOf = (group: number): number[] => [group >> 8, group & 255];

@@ -1,3 +1,4 @@
+import { setBounded } from "#lib/bounded-map.ts";
 import { addressMatcher, LOOPBACK, networkOf } from "#lib/networks.ts";
 import type { Services } from "#services.ts";
 
@@ -37,8 +38,7 @@ export function admission({ config, limiter }: Pick<Services, "config" | "limite
     for (let each = 0; each < tries; each++) {
       const { observed, limit, reset } = limiter.take(`ssh ${network}`, "throttle_ssh", MOST_REFUSED);
       if (observed < limit) continue;
-      if (keptOutUntil.size >= MOST_KEPT_OUT) keptOutUntil.clear();
-      keptOutUntil.set(network, reset * 1000);
+      setBounded(keptOutUntil, network, reset * 1000, MOST_KEPT_OUT);
     }
   };
 

@@ -204,6 +204,18 @@ describe("whom SSH looks at", () => {
     assert.ok(admit(ADDRESS));
   });
 
+  it("nobody of them again when many others were kept out as well", () => {
+    const { admit } = gate();
+    const useUp = (address: string) => {
+      for (let connection = 0; connection < 10; connection++) admit(address)?.ended(6);
+    };
+    useUp("10.0.0.0");
+    useUp(ADDRESS);
+    for (let other = 1; other < 10_000; other++) useUp(`10.0.${other >> 8}.${other & 255}`);
+    assert.equal(admit(ADDRESS), undefined);
+    assert.ok(admit("10.0.0.0"), "the first is let in again, as no more than so many are remembered");
+  });
+
   it("those who prove who they are as often as they like", () => {
     const { admit } = gate();
     for (let connection = 0; connection < 500; connection++) {
