@@ -1,4 +1,5 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { addressIn, addressMatcher } from "#lib/networks.ts";
 import { badParameter, Refusal } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 import { refuseBrokenRequest, refuseByHand } from "./by-hand.ts";
@@ -36,7 +37,7 @@ export function buildApp(services: Services, resources: Resources, options: Kern
   const addresses = operations.flatMap(({ endpoint }) => namespaceAddress(endpoint.path) ?? []);
   const app = Fastify({
     logger: false,
-    trustProxy: services.config.trustedProxies.length > 0 ? [...services.config.trustedProxies] : false,
+    trustProxy: proxyTrust(services.config.trustedProxies),
     bodyLimit: Number.MAX_SAFE_INTEGER,
     connectionTimeout: 0,
     // The kernel limits bodies by their kind: a push may take long.
@@ -72,6 +73,13 @@ export function buildApp(services: Services, resources: Resources, options: Kern
   app.setNotFoundHandler((request, reply) => refuse(kernel, request, reply, noSuchRoute()));
   app.setErrorHandler((error, request, reply) => refuse(kernel, request, reply, frameworkRefusal(error)));
   return app;
+}
+
+/** Which addresses are believed when they say whose request they forward; proxies may name each other with a port. */
+function proxyTrust(trustedProxies: readonly string[]) {
+  if (trustedProxies.length === 0) return false;
+  const isTrusted = addressMatcher(trustedProxies);
+  return (address: string | undefined) => isTrusted(addressIn(address ?? "") ?? "");
 }
 
 function registerAll(app: FastifyInstance, kernel: Kernel, operations: readonly Operation[]) {

@@ -9,7 +9,7 @@ import { targetTooLong } from "./errors.ts";
 import type { Exchange } from "./exchange.ts";
 import { answerSending, type Sending } from "./sending.ts";
 import { hurryBody, watchStream } from "./timeouts.ts";
-import { MOST_TARGET, requestIds, siteNamer } from "./request.ts";
+import { addressOf, MOST_TARGET, requestIds, siteNamer } from "./request.ts";
 
 /** What all endpoints of one application share. */
 export interface Kernel {
@@ -55,13 +55,11 @@ export function open(
   reply.hijack();
   if (streamed) watchStream(request.raw, reply.raw, sending.rate);
   else if (hasBody(request.raw)) hurryBody(request.raw, reply.raw);
-  // A caller who is gone already has no address any more, whatever the type says.
-  const { ip }: { ip: string | undefined } = request;
   return {
     request,
     reply,
     id: newId(Date.now()),
-    address: ip ?? "0.0.0.0",
+    address: addressOf(request),
     startedAt: performance.now(),
     operation,
     headers: [],

@@ -3,6 +3,7 @@ import type { FastifyRequest } from "fastify";
 import type { Origin } from "#access/access.ts";
 import type { Credentials } from "#access/authenticate.ts";
 import type { Config } from "#config.ts";
+import { addressIn } from "#lib/networks.ts";
 import { badParameter } from "#lib/refusal.ts";
 import { TOKEN_PREFIX } from "#lib/secrets.ts";
 import { readCookie } from "./cookies.ts";
@@ -80,6 +81,13 @@ function passwordOf(basic: string): string {
   return colon === -1 ? "" : pair.slice(colon + 1);
 }
 
+/** Where a request comes from: what a trusted proxy says if that is an address, else the other end of the connection. */
+export function addressOf(request: FastifyRequest): string {
+  // A caller who is gone already has no address any more, whatever the type says.
+  const { ip }: { ip: string | undefined } = request;
+  return addressIn(ip ?? "") ?? addressIn(request.raw.socket.remoteAddress ?? "") ?? "0.0.0.0";
+}
+
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
 
 /** Makes links start with the caller's own scheme and host where that host is ours to name, else with the configured one. */
@@ -92,7 +100,9 @@ export function siteNamer(config: Config): (request: FastifyRequest) => string {
   const fallback = external?.origin ?? `http://${config.host}:${config.port}`;
   // Nearly all requests name the same host, so what was found of the last one is kept.
   let last = { protocol: "", host: "", site: fallback };
-  return ({ protocol, host }) => {
+  return ({ protocol: said, host }) => {
+    // A proxy may say anything.
+    const protocol = /^https$/i.test(said) ? "https" : "http";
     if (host !== last.host || protocol !== last.protocol)
       last = { protocol, host, site: siteOf(protocol, host.toLowerCase()) };
     return last.site;

@@ -80,10 +80,6 @@ const HEADERS: readonly Header[] = [
   ["idempotency-key", "1"],
   ["idempotency-key", "\xff"],
   ["idempotency-key", "a".repeat(256)],
-  ["x-forwarded-for", "1.2.3.4, unknown, ::1"],
-  ["x-forwarded-host", FOREIGN_HOST],
-  ["x-forwarded-proto", "gopher"],
-  ["forwarded", `for=1.2.3.4;host=${FOREIGN_HOST};proto=https`],
   ["x-http-method-override", "DELETE"],
   ["x-request-id", "a".repeat(200)],
   ["x-original-url", "/api/v4/users"],
@@ -135,8 +131,58 @@ const SUDO = [
   "%00",
 ];
 
+/** What the proxy that the server trusts may be made to say. */
+const FORWARDED: Readonly<Record<string, readonly string[]>> = {
+  "x-forwarded-for": [
+    ...[
+      "1.2.3.4",
+      "1.2.3.4:5678",
+      "2001:db8::1",
+      "[2001:db8::1]:443",
+      "[2001:db8::1]",
+      "fe80::1%eth0",
+      "::ffff:1.2.3.4",
+    ],
+    ...[
+      "1.2.3.4, unknown, ::1",
+      "unknown",
+      "_hidden",
+      "",
+      ",",
+      " , ,",
+      "1.2.3.4,",
+      "127.0.0.1, 127.0.0.1:80",
+      "localhost",
+    ],
+    ...["1.2.3", "1.2.3.4.5", "256.256.256.256", "01.02.03.04", "0x7f.1", "1.2.3.4/8", "1.2.3.4:", "1.2.3.4:99999999"],
+    ...["[1.2.3.4]:80", "[::1", "::1]", "[]:80", ":::", "::1::2", "1:2:3:4:5:6:7:8:9", "for=1.2.3.4", "'--", "\xff"],
+    ...["__proto__", "%00", "\t", "1.2.3.4 ".repeat(1000), "::1,".repeat(5000), "1".repeat(20_000)],
+  ],
+  "x-forwarded-host": [
+    FOREIGN_HOST,
+    `localhost, ${FOREIGN_HOST}`,
+    `localhost@${FOREIGN_HOST}`,
+    "",
+    "[",
+    "\xff",
+    "a/b",
+    ",",
+  ],
+  "x-forwarded-proto": ["https", "HTTPS", "gopher", "javascript", "", ",", "https:", `https://${FOREIGN_HOST}`, "\xff"],
+  "x-forwarded-port": ["443", "99999", "-1", "a"],
+  "x-real-ip": ["1.2.3.4:80", "unknown", ""],
+  forwarded: [`for=1.2.3.4;host=${FOREIGN_HOST};proto=https`, 'for="[2001:db8::1]:443"', "for=unknown", "for=", ";;,"],
+};
+const forwarded: Arbitrary<Header[]> = fc.oneof(
+  ...Object.entries(FORWARDED).map(([name, values]) =>
+    fc.constantFrom(...values).map((value): Header[] => [[name, value]]),
+  ),
+);
+
 export const hostileHeaders: Arbitrary<Header[]> = fc.oneof(
   { arbitrary: fc.constantFrom(...HEADERS).map((header) => [header]), weight: 12 },
+  { arbitrary: forwarded, weight: 4 },
+  { arbitrary: fc.tuple(forwarded, forwarded, forwarded).map((headers) => headers.flat()), weight: 1 },
   { arbitrary: fc.constantFrom(...SUDO).map((value): Header[] => [["sudo", value]]), weight: 4 },
   {
     arbitrary: fc

@@ -76,7 +76,10 @@ function connectTo({ app }: TestApp) {
 
 /** Asks the application in this process, over connections that never leave it but are parsed like any other. */
 async function runInside(share: Share, tally: Tally) {
-  const app = await testApp({ resources: planted(resources, share.plants) });
+  const app = await testApp({
+    resources: planted(resources, share.plants),
+    env: { FAIRLEAD_TRUSTED_PROXIES: "127.0.0.1" },
+  });
   plantedBefore(app.app.server, share.plants);
   const world = await makeWorld(app);
   const { seeds, random } = casesOf(resources, world, new RegExp(share.operations));

@@ -221,6 +221,7 @@ async function runSocket(share: SocketShare, tally: Tally) {
   const server = await startServer({
     FAIRLEAD_DATABASE_URL: databaseUrl,
     FAIRLEAD_LOG_LEVEL: "warn",
+    FAIRLEAD_TRUSTED_PROXIES: "127.0.0.1",
     // What the world has sealed is opened with the key that lies there.
     FAIRLEAD_DATA_DIR: app.services.config.dataDir,
     // Nothing listens there, so that no DNS server of the world outside is asked.
