@@ -38,6 +38,8 @@ export interface Access<Granted extends object> {
   readonly findCaller?: FindCaller;
   /** Where one signs in or follows a mailed link: a session of before is not looked at, and no other site may ask. */
   readonly signsIn?: true;
+  /** Where nobody's name matters: tokens and cookies are not read, so that a wrong one is neither refused nor looked up. */
+  readonly ignoresCredentials?: true;
   /** What to do when a revoked token is shown here, before it is refused. */
   readonly onRevokedToken?: (db: Databases, row: CallerRow, origin: Origin) => Promise<void>;
   check(caller: Caller): Granted | Promise<Granted>;

@@ -28,7 +28,7 @@ export interface Authenticated {
   readonly used: CallerRow | SessionRow | undefined;
 }
 
-const ANONYMOUS: Authenticated = { actor: null, row: undefined, used: undefined };
+export const ANONYMOUS: Authenticated = { actor: null, row: undefined, used: undefined };
 
 /** A token or a session's secret as it is kept and looked up: SHA-256, in hex. */
 export const tokenDigest = (token: string): string => hash("sha256", token, "hex");

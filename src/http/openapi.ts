@@ -71,7 +71,9 @@ function describeOperation(operation: Operation, schemas: SchemaWriter): Json {
     description: inWords(endpoint, params).join("\n\n"),
     tags: [tagOf(operation)],
     ...(deprecated && { deprecated }),
-    security: [...(access.signedIn ? [] : [{}]), ...TOKEN, ...(access.forGit ? [BASIC] : [])],
+    security: access.ignoresCredentials
+      ? []
+      : [...(access.signedIn ? [] : [{}]), ...TOKEN, ...(access.forGit ? [BASIC] : [])],
     ...inputOf(operation, params, schemas),
     responses: { [successOf(endpoint)]: successAnswer(endpoint, schemas), ...refusals(endpoint) },
     "x-access": access.rule,

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { TObject } from "typebox";
 import { type Origin, requireActor } from "#access/access.ts";
-import { authenticate } from "#access/authenticate.ts";
+import { ANONYMOUS, authenticate } from "#access/authenticate.ts";
 import { forbidden, Refusal } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 import { writeAudit } from "./audit.ts";
@@ -211,6 +211,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   }
 
   async function identify(exchange: Exchange, raw: RawSet) {
+    if (endpoint.access.ignoresCredentials) return ANONYMOUS;
     const { request } = exchange;
     const cookieName = () => cookieNameFor(config, kernel.siteOf(request));
     const credentials = credentialsOf(request, raw, originOf(exchange), cookieName, endpoint.access.forGit);
@@ -275,16 +276,22 @@ function count({ config, limiter }: Services, exchange: Exchange, limit: LimitCl
   refuseOverBudget(exchange.budget, limit, Date.now());
 }
 
-/** A caller who is not let in counts against the address, so that guessing is limited too; past the limit that is told. */
+/**
+ * A caller who is not let in counts against the network, so that guessing is limited too; past the limit that is told.
+ * This includes endpoints without a limit, where only refused callers count.
+ */
 export function countRefused({ services }: Kernel, exchange: Exchange, limit: LimitClass, refusal: unknown): unknown {
   if (exchange.budget) return refusal;
   try {
-    count(services, exchange, limit, undefined);
+    count(services, exchange, limit === "none" && isRefusedCaller(refusal) ? "api" : limit, undefined);
     return refusal;
   } catch (overBudget) {
     return overBudget;
   }
 }
+
+const isRefusedCaller = (refusal: unknown) =>
+  refusal instanceof Refusal && (refusal.kind === "unauthenticated" || refusal.kind === "forbidden");
 
 function goneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController();

@@ -32,8 +32,8 @@ const budgetOf = ({ headers }: Reply) => ({
   name: headers["ratelimit-name"],
 });
 
-/** An address of documentation, so that tests do not share a budget. */
-const someAddress = () => `2001:db8::${randomUUID().slice(0, 4)}:${randomUUID().slice(0, 4)}`;
+/** An address of documentation in a network of its own, so that tests do not share a budget. */
+const someAddress = () => `2001:db8:${randomUUID().slice(0, 4)}:${randomUUID().slice(0, 4)}::1`;
 
 describe("rate limits", () => {
   test("on by default: 500 a minute for an address, 2,000 for a user, told on every answer", async () => {
@@ -140,6 +140,45 @@ describe("rate limits", () => {
         assert.equal(reply.status, 200);
         assert.equal(reply.headers["ratelimit-limit"], undefined);
       }
+    });
+  });
+
+  test("health and liveness read no token", async () => {
+    await limited({ FAIRLEAD_RATE_LIMIT_ADDRESS: "1" }, async (app) => {
+      const remoteAddress = someAddress();
+      for (const path of ["/-/health", "/-/liveness"]) {
+        for (const call of [
+          { token: "flpat-guess" },
+          { headers: { authorization: "Bearer flpat-guess" } },
+          { query: { private_token: "flpat-guess" } },
+          { query: { "private_token[a]": "flpat-guess" } },
+          { headers: { sudo: "1" } },
+        ]) {
+          const { status, headers } = await app.get(path, { ...call, remoteAddress });
+          assert.deepEqual([status, headers["ratelimit-limit"]], [200, undefined]);
+        }
+      }
+    });
+  });
+
+  test("wrong tokens on readiness and metrics count against the address", async () => {
+    await limited({ FAIRLEAD_RATE_LIMIT_ADDRESS: "3" }, async (app) => {
+      const admin = await app.makeUser({ admin: true });
+      const remoteAddress = someAddress();
+      const token = "flpat-guess";
+      assert.equal((await app.get("/-/readiness", { remoteAddress, token })).status, 401);
+      assert.equal((await app.get("/-/metrics", { remoteAddress, token })).status, 401);
+      assert.equal((await app.get("/-/metrics", { remoteAddress })).status, 403);
+      for (const path of ["/-/readiness", "/-/metrics"]) {
+        const { status, headers } = await app.get(path, { remoteAddress, token });
+        assert.equal(status, 429, path);
+        assert.match(headers["retry-after"] ?? "", /^[1-9]\d*$/);
+        assert.equal((await app.get(path, { remoteAddress, token: admin.token })).status, 200);
+      }
+      assert.equal((await app.get("/users", { remoteAddress })).status, 429);
+      app.services.lifecycle.stopping = true;
+      const probed = await app.get("/-/readiness", { remoteAddress });
+      assert.equal(probed.status, 503, "an orchestrator is told why, however often it asks");
     });
   });
 

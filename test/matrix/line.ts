@@ -124,6 +124,8 @@ export interface More {
   readonly sudo?: number;
   /** What a caller on the same machine is answered, where that makes a difference. */
   readonly loopback?: number;
+  /** Whether tokens are not read, so that everybody is answered as an anonymous caller is. */
+  readonly ignoresCredentials?: true;
   /** Whether showing a revoked token here ends every token that came from it. */
   readonly endsFamily?: true;
 }

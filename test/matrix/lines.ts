@@ -360,8 +360,8 @@ export const lines: Readonly<Record<string, Line>> = {
   "GET /version": line(401, 200, 200, READ_USER),
   "GET /metadata": line(401, 200, 200, READ_USER),
 
-  "GET /-/health": line(200, 200, 200, READ),
-  "GET /-/liveness": line(200, 200, 200, READ),
+  "GET /-/health": line(200, 200, 200, READ, { ignoresCredentials: true }),
+  "GET /-/liveness": line(200, 200, 200, READ, { ignoresCredentials: true }),
   "GET /-/readiness": line(200, 200, 200, READ, { loopback: 200, adminsSee: "checks" }),
   "GET /-/metrics": line(403, 403, 200, READ, { loopback: 200 }),
 

@@ -1,4 +1,4 @@
-import type { Access } from "#access/access.ts";
+import { type Access, anyone } from "#access/access.ts";
 import { isAdministrator } from "#access/actor.ts";
 import type { Config } from "#config.ts";
 import { addressMatcher, LOOPBACK } from "#lib/networks.ts";
@@ -8,6 +8,9 @@ import { forbidden } from "#lib/refusal.ts";
 function isOperator(config: Config, address: string, administrator: boolean): boolean {
   return administrator || addressMatcher([LOOPBACK, ...config.metricsAllow])(address);
 }
+
+/** Anyone; probes are answered without a look at the database. */
+export const whoeverAsks = (): Access<object> => ({ ...anyone(), ignoresCredentials: true });
 
 /** Loopback, the allowed addresses, and administrators. */
 export const operator = (): Access<object> => ({

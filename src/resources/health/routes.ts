@@ -1,9 +1,8 @@
 import Type from "typebox";
-import { anyone } from "#access/access.ts";
 import type { Databases } from "#db/database.ts";
 import { endpoint, plain } from "#http/endpoint.ts";
 import { Refusal } from "#lib/refusal.ts";
-import { anyoneOrOperator, operator } from "./access.ts";
+import { anyoneOrOperator, operator, whoeverAsks } from "./access.ts";
 
 const Status = Type.Object({ status: Type.String() }, { additionalProperties: false });
 const Check = Type.Object(
@@ -18,7 +17,7 @@ export const health = {
     ...common,
     path: "/-/health",
     summary: "Tell that the process answers",
-    access: anyone(),
+    access: whoeverAsks(),
     returns: plain("text/plain"),
     handle: () => "Fairlead OK\n",
   }),
@@ -27,7 +26,7 @@ export const health = {
     ...common,
     path: "/-/liveness",
     summary: "Tell whether the process should be kept",
-    access: anyone(),
+    access: whoeverAsks(),
     returns: Status,
     handle: () => ({ status: "ok" }),
   }),
