@@ -12,6 +12,19 @@ export interface ShownSession {
   readonly sameOrigin: boolean;
 }
 
+/**
+ * Which page made the request, as far as the browser says: one of ours, another one, or undefined where it says nothing.
+ * Browsers send no `Sec-Fetch-Site` over plain http; `Origin` is then the only thing that pages cannot choose.
+ */
+export function pageOrigin(
+  { fetchSite, origin }: { readonly fetchSite: string | undefined; readonly origin: string | undefined },
+  isOurs: (origin: string) => boolean,
+): "ours" | "foreign" | undefined {
+  if (fetchSite !== undefined) return fetchSite === "same-origin" ? "ours" : "foreign";
+  if (origin === undefined) return undefined;
+  return isOurs(origin) ? "ours" : "foreign";
+}
+
 /** The row that a session's secret leads to: its own state and its user, read on the primary for every request. */
 export interface SessionRow extends ActingUser {
   readonly session_digest: string;

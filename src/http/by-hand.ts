@@ -2,6 +2,7 @@
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ConnectionError } from "fastify";
+import { ALWAYS, BY_DEFAULT } from "./security-headers.ts";
 
 const LINGER = 1000;
 
@@ -18,8 +19,15 @@ export function refuseBrokenRequest(error: ConnectionError, socket: Socket) {
 
 export function refuseByHand(socket: Duplex, status: number, text: string) {
   const body = JSON.stringify({ error: text });
-  const head = `HTTP/1.1 ${status} ${text}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}`;
-  socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`);
+  const headers = [
+    ["content-type", "application/json"],
+    ["content-length", Buffer.byteLength(body)],
+    ["connection", "close"],
+    ...ALWAYS,
+    ...BY_DEFAULT,
+  ];
+  const lines = headers.map(([name, value]) => `${name}: ${value}`);
+  socket.end([`HTTP/1.1 ${status} ${text}`, ...lines, "", body].join("\r\n"));
   // Closed at once, with something still unread, the system would take the answer back; kept, it would cost a descriptor.
   socket.resume();
   setTimeout(() => socket.destroy(), LINGER).unref();

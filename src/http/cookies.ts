@@ -4,8 +4,9 @@ import type { Config } from "#config.ts";
 const SECURE = "__Host-fairlead";
 const PLAIN = "fairlead_session";
 
-const isSecure = ({ externalUrl }: Config, site: string) =>
-  site.startsWith("https:") || externalUrl?.startsWith("https:") === true;
+/** Whether people come by https: the external address says so, or the address or scheme that a request came by. */
+export const isSecure = ({ externalUrl }: Config, site: string): boolean =>
+  /^https(:|$)/i.test(site) || externalUrl?.startsWith("https:") === true;
 
 /** The cookie that holds a session, for a caller who came to this site. */
 export const cookieNameFor = (config: Config, site: string): string => (isSecure(config, site) ? SECURE : PLAIN);

@@ -13,16 +13,10 @@ import type { Budget } from "./limits.ts";
 import type { Meter } from "./metrics.ts";
 import { type Sending, SMALL_ANSWER_BYTES } from "./sending.ts";
 import { watchAnswer } from "./timeouts.ts";
+import { ALWAYS, BY_DEFAULT, OVER_HTTPS } from "./security-headers.ts";
 
-/** What every answer carries, JSON or not. */
-const ALWAYS = [
-  ["x-content-type-options", "nosniff"],
-  ["referrer-policy", "no-referrer"],
-  ["vary", "Origin"],
-].flat();
-
+const FIXED = [...ALWAYS, ["vary", "Origin"]].flat();
 const LINGER = 1000;
-const LOCKED_DOWN = "default-src 'none'; frame-ancestors 'none'";
 const EXPOSED =
   "Link, X-Total, X-Total-Pages, X-Per-Page, X-Page, X-Next-Page, X-Prev-Page, X-Request-Id, ETag, Retry-After, " +
   "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Idempotency-Replayed";
@@ -35,6 +29,8 @@ export interface Exchange {
   /** Where the request came from, asked at its start: the socket of a caller who is gone no longer tells. */
   readonly address: string;
   readonly startedAt: number;
+  /** Whether the site is https, here or at the proxy in front. */
+  readonly secure: boolean;
   readonly operation: string;
   readonly headers: string[];
   readonly meter: Meter;
@@ -154,13 +150,14 @@ function withoutRow(thrown: unknown): unknown {
 }
 
 function writeHead(exchange: Exchange, status: number, contentType: string | undefined) {
-  const { reply, id, headers, budget, request, lifecycle } = exchange;
-  const all = [...ALWAYS, "x-request-id", id, ...headers];
+  const { reply, id, headers, budget, request, lifecycle, secure } = exchange;
+  const all = [...FIXED, "x-request-id", id, ...headers];
+  if (secure) all.push(...OVER_HTTPS);
   // A kept connection would hold up the stop until its time is over.
   if (lifecycle.stopping && !headers.includes("connection")) all.push("connection", "close");
   // What the handler said of its own answer wins.
   if (contentType !== undefined && !headers.includes("content-type")) all.push("content-type", contentType);
-  if (!headers.includes("content-security-policy")) all.push("content-security-policy", LOCKED_DOWN);
+  for (const [name, value] of BY_DEFAULT) if (!headers.includes(name)) all.push(name, value);
   if (budget) {
     all.push("ratelimit-limit", String(budget.limit), "ratelimit-name", budget.name);
     all.push("ratelimit-observed", String(budget.observed));

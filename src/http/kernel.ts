@@ -5,17 +5,21 @@ import { badParameter, Refusal } from "#lib/refusal.ts";
 import { MIN_TRANSFER_RATE, type TransferRate } from "#lib/transfer-rate.ts";
 import type { Services } from "#services.ts";
 import { hasBody } from "./body.ts";
+import { isSecure } from "./cookies.ts";
 import { targetTooLong } from "./errors.ts";
 import type { Exchange } from "./exchange.ts";
+import { addressOf, MOST_TARGET, originChecker, requestIds, siteNamer } from "./request.ts";
 import { answerSending, type Sending } from "./sending.ts";
 import { hurryBody, watchStream } from "./timeouts.ts";
-import { addressOf, MOST_TARGET, requestIds, siteNamer } from "./request.ts";
 
 /** What all endpoints of one application share. */
 export interface Kernel {
   readonly services: Services;
   readonly newId: (now: number) => string;
   readonly siteOf: (request: FastifyRequest) => string;
+  readonly isOwnOrigin: (request: FastifyRequest, origin: string) => boolean;
+  /** Warns once that sessions are used by a browser that says less than it would over https. */
+  readonly warnOfPlainSession: () => void;
   readonly sending: Sending;
 }
 
@@ -24,15 +28,25 @@ export interface KernelOptions {
   readonly minTransferRate?: TransferRate;
 }
 
-export const makeKernel = (
+export function makeKernel(
   services: Services,
   { minTransferRate = MIN_TRANSFER_RATE }: KernelOptions = {},
-): Kernel => ({
-  services,
-  newId: requestIds(),
-  siteOf: siteNamer(services.config),
-  sending: answerSending(memoryBudget(services.config.maxUnsentBytes), minTransferRate),
-});
+): Kernel {
+  const siteOf = siteNamer(services.config);
+  let isWarned = false;
+  return {
+    services,
+    newId: requestIds(),
+    siteOf,
+    isOwnOrigin: originChecker(services.config, siteOf),
+    warnOfPlainSession() {
+      if (isWarned) return;
+      isWarned = true;
+      services.log.warn("a browser uses a session and sends no Sec-Fetch-Site: serve this site over https");
+    },
+    sending: answerSending(memoryBudget(services.config.maxUnsentBytes), minTransferRate),
+  };
+}
 
 const MOST_HEADERS = 100;
 
@@ -61,6 +75,7 @@ export function open(
     id: newId(Date.now()),
     address: addressOf(request),
     startedAt: performance.now(),
+    secure: isSecure(services.config, request.protocol),
     operation,
     headers: [],
     meter,

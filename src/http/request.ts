@@ -4,6 +4,7 @@ import type { Origin } from "#access/access.ts";
 import type { Credentials } from "#access/authenticate.ts";
 import type { Config } from "#config.ts";
 import { addressIn } from "#lib/networks.ts";
+import { pageOrigin } from "#access/sessions.ts";
 import { badParameter } from "#lib/refusal.ts";
 import { TOKEN_PREFIX } from "#lib/secrets.ts";
 import { readCookie } from "./cookies.ts";
@@ -40,15 +41,21 @@ function timePart(now: number): string {
   return text;
 }
 
+/** Our own site as browsers know it; each is asked for only where a browser is, and not for tokens. */
+interface OwnSite {
+  cookieName(): string;
+  isOrigin(origin: string): boolean;
+}
+
 /**
- * Every token that the request shows, or its session, and whom it wants to act for; nothing of it is believed yet. The
- * name of the cookie is asked for only where there are cookies, and Basic counts only where git asks.
+ * Every token that the request shows, or its session, and whom it wants to act for; nothing of it is believed yet. Basic
+ * counts only where git asks.
  */
 export function credentialsOf(
   request: FastifyRequest,
   params: RawSet,
   origin: Origin,
-  cookieName: () => string,
+  own: OwnSite,
   forGit = false,
 ): Credentials {
   const { headers } = request;
@@ -61,14 +68,13 @@ export function credentialsOf(
   const parameter = params["private_token"];
   if (typeof parameter === "object" && parameter !== null) throw badParameter("private_token is invalid");
   if (parameter !== undefined && parameter !== "" && parameter !== null) tokens.push(String(parameter));
-  const fetchSite = headers["sec-fetch-site"];
-  const sameOrigin = fetchSite === "same-origin";
-  const secret = headers.cookie === undefined ? undefined : readCookie(headers.cookie, cookieName());
+  const page = pageOrigin({ fetchSite: headers["sec-fetch-site"]?.toString(), origin: headers.origin }, own.isOrigin);
+  const secret = headers.cookie === undefined ? undefined : readCookie(headers.cookie, own.cookieName());
   const csrfToken = headers["x-csrf-token"]?.toString();
   return {
     tokens,
-    session: secret === undefined ? undefined : { secret, csrfToken, sameOrigin },
-    foreign: fetchSite !== undefined && !sameOrigin,
+    session: secret === undefined ? undefined : { secret, csrfToken, sameOrigin: page === "ours" },
+    foreign: page === "foreign",
     sudo: params["sudo"] ?? headers["sudo"],
     origin,
   };
@@ -118,6 +124,13 @@ export function siteNamer(config: Config): (request: FastifyRequest) => string {
     // A port past 65535 or 127.999.0.1 looks like a host but is none.
     return known && URL.canParse(site) ? site : fallback;
   }
+}
+
+/** Tells whether an `Origin` is ours: the site that the request came to, or the external address. */
+export function originChecker(config: Config, siteOf: (request: FastifyRequest) => string) {
+  const external = config.externalUrl === undefined ? undefined : new URL(config.externalUrl).origin;
+  return (request: FastifyRequest, origin: string): boolean =>
+    origin === external || origin === new URL(siteOf(request)).origin;
 }
 
 /** Bytes of the longest target that is looked at. */

@@ -179,7 +179,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
 
   async function answerAgain(exchange: Exchange, raw: RawSet, sent: () => Promise<object>): Promise<unknown> {
     const { request } = exchange;
-    const { tokens, sudo } = credentialsOf(request, raw, originOf(exchange), () => "");
+    const { tokens, sudo } = credentialsOf(request, raw, originOf(exchange), ownSiteOf(request));
     const [token, ...others] = tokens;
     if (token === undefined || others.length > 0 || sudo !== undefined) return undefined;
     const repeated = await whoRepeats(db, services.sealing, request.headers, token);
@@ -210,12 +210,18 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
     return merge(request.params as Record<string, string>, raw, rest);
   }
 
+  const ownSiteOf = (request: FastifyRequest) => ({
+    cookieName: () => cookieNameFor(config, kernel.siteOf(request)),
+    isOrigin: (origin: string) => kernel.isOwnOrigin(request, origin),
+  });
+
   async function identify(exchange: Exchange, raw: RawSet) {
     if (endpoint.access.ignoresCredentials) return ANONYMOUS;
     const { request } = exchange;
-    const cookieName = () => cookieNameFor(config, kernel.siteOf(request));
-    const credentials = credentialsOf(request, raw, originOf(exchange), cookieName, endpoint.access.forGit);
+    const credentials = credentialsOf(request, raw, originOf(exchange), ownSiteOf(request), endpoint.access.forGit);
     const caller = await authenticate(db, credentials, endpoint.access, reads);
+    if (caller.actor?.kind === "user by session" && request.headers["sec-fetch-site"] === undefined)
+      kernel.warnOfPlainSession();
     if (endpoint.access.signedIn) requireActor(caller.actor);
     if (caller.used) services.tokenUse.note(caller.used);
     count(services, exchange, limit, caller.actor?.user.id);

@@ -147,6 +147,50 @@ describe("requests forged by other sites", () => {
       },
       403,
     ],
+    ...Object.fromEntries(
+      [
+        "https://evil.example",
+        "null",
+        "https://localhost",
+        "http://localhost:8081",
+        "http://localhost.evil.example",
+      ].map((origin): [string, () => Forged] => [
+        `signing in from ${origin} by a browser that says nothing of sites`,
+        () => [
+          "POST",
+          "/session",
+          {
+            payload: `login=${victim.username}&password=${PASSWORD}`,
+            headers: { origin, "content-type": FORM },
+          },
+          403,
+        ],
+      ]),
+    ),
+    "a mailed link, by a form of another site": () => [
+      "POST",
+      "/-/account/password",
+      { payload: "token=a&password=b&password_again=b", headers: { origin: "null", "content-type": FORM } },
+      403,
+    ],
+    "another origin with the token, by a browser that says nothing of sites": () => [
+      "POST",
+      "/projects",
+      { payload: project, headers: { cookie, origin: "http://evil.example", "x-csrf-token": csrf } },
+      403,
+    ],
+    "our own origin without the token, by a browser that says nothing of sites": () => [
+      "POST",
+      "/projects",
+      { payload: project, headers: { cookie, origin: "http://localhost" } },
+      403,
+    ],
+    "our own origin, by a browser that says it is another site": () => [
+      "POST",
+      "/projects",
+      { payload: project, headers: { ...EVIL, cookie, origin: "http://localhost", "x-csrf-token": csrf } },
+      403,
+    ],
   };
 
   for (const [name, make] of Object.entries(forged)) {
@@ -168,6 +212,35 @@ describe("requests forged by other sites", () => {
     assert.equal((await app.put(`/users/${victim.id}`, { payload: { bio: "Mine" }, headers })).status, 200);
     const others = { headers: { ...headers, cookie: `theme=dark; ${cookie}; x=fairlead_session` } };
     assert.equal((await app.get("/user", others)).status, 200, "cookies of other names do not matter");
+  });
+
+  test("over plain http our own origin and the token count, and the log warns of it once", async () => {
+    const before = app.logged.length;
+    const headers = { cookie, origin: "http://localhost", "x-csrf-token": csrf };
+    for (const name of ["By origin", "By origin again"])
+      assert.equal((await app.post("/projects", { payload: { name }, headers })).status, 201);
+    const warnings = app.logged.slice(before).filter((line) => line.includes("Sec-Fetch-Site"));
+    assert.equal(warnings.length, 1);
+    const payload = { login: victim.username, password: PASSWORD };
+    assert.equal((await app.post("/session", { payload, headers: { origin: "http://localhost" } })).status, 201);
+  });
+
+  test("our own origin is the external address, whatever host and scheme a proxy passes on", async () => {
+    const named = await testApp({ env: { FAIRLEAD_EXTERNAL_URL: "https://code.example" } });
+    try {
+      const person = await makePerson(named);
+      const payload = { login: person.username, password: PASSWORD };
+      for (const [origin, host, status] of [
+        ["https://code.example", "code.example", 201],
+        ["https://code.example", "10.0.0.1:8080", 201],
+        ["https://evil.example", "evil.example", 403],
+        ["https://code.example:8443", "code.example", 403],
+        ["http://localhost:8080", "localhost:8080", 201],
+      ] as const)
+        assert.equal((await named.post("/session", { payload, headers: { origin, host } })).status, status, origin);
+    } finally {
+      await named.close();
+    }
   });
 
   test("a read that is not from our page is answered as to somebody who is not signed in", async () => {

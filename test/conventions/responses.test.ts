@@ -7,8 +7,10 @@ describe("responses", () => {
   let app: TestApp;
   let user: TestUser;
   let admin: TestUser;
+  let port: number;
   before(async () => {
     app = await testApp();
+    port = await listen(app);
     user = await app.makeUser();
     admin = await app.makeUser({ admin: true });
   });
@@ -72,7 +74,6 @@ describe("responses", () => {
   });
 
   test("HEAD: the headers of GET without its body", async () => {
-    const port = await listen(app);
     const headers = { "private-token": user.token };
     const ask = (method: string, path: string) => send(port, method, `/api/v4${path}`, { headers });
     const got = await ask("GET", "/users?per_page=1");
@@ -112,14 +113,74 @@ describe("responses", () => {
     for (const name of ["authorization", "content-type", "private-token", "sudo"]) assert.ok(allowed.includes(name));
   });
 
-  test("security headers: on answers, errors and unknown addresses", async () => {
-    for (const path of ["/user", "/users", "/no-such-thing", "/-/health"]) {
-      const { headers } = await app.get(path);
-      assert.equal(headers["x-content-type-options"], "nosniff", path);
-      assert.equal(headers["referrer-policy"], "no-referrer", path);
-      assert.match(headers["content-security-policy"] ?? "", /default-src 'none'/, path);
-      assert.equal(headers["server"], undefined);
-      assert.equal(headers["x-powered-by"], undefined);
+  const SECURITY = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    server: undefined,
+    "x-powered-by": undefined,
+  };
+  const securityOf = (headers: Record<string, string | string[] | undefined>) =>
+    Object.fromEntries(Object.keys(SECURITY).map((name) => [name, headers[name]]));
+
+  test("security headers: on every kind of answer", async () => {
+    const etag = (await app.get("/version", { token: user.token })).headers["etag"] ?? "";
+    for (const [status, method, path, headers] of [
+      [200, "GET", "/api/v4/user", { "private-token": user.token }],
+      [304, "GET", "/api/v4/version", { "private-token": user.token, "if-none-match": etag }],
+      [204, "OPTIONS", "/api/v4/users", {}],
+      [200, "HEAD", "/api/v4/users", {}],
+      [200, "GET", "/-/health", {}],
+      [200, "GET", "/-/api/openapi.json", {}],
+      [302, "GET", "/", {}],
+      [400, "GET", "/api/v4/users?page=x", {}],
+      [400, "GET", "/%", {}],
+      [401, "GET", "/api/v4/user", {}],
+      [401, "GET", "/a/b.git/info/refs?service=git-upload-pack", {}],
+      [404, "GET", "/api/v4/no-such-thing", {}],
+      [405, "PATCH", "/api/v4/users", {}],
+      [414, "GET", `/${"a".repeat(9000)}`, {}],
+      [431, "GET", "/api/v4/users", { "x-long": "a".repeat(70_000) }],
+    ] as const) {
+      const answer = await send(port, method, path, { headers });
+      assert.equal(answer.status, status, `${method} ${path.slice(0, 50)}`);
+      assert.deepEqual(securityOf(answer.headers), SECURITY, `${method} ${path.slice(0, 50)}`);
+    }
+  });
+
+  test("security headers: pages for people allow what they need", async () => {
+    const reference = await app.get("/-/api");
+    const policy = reference.headers["content-security-policy"] ?? "";
+    assert.match(policy, /^default-src 'none'; script-src 'self';.*frame-ancestors 'none'/);
+    assert.deepEqual(securityOf(reference.headers), { ...SECURITY, "content-security-policy": policy });
+    const account = await app.get("/-/account/forgotten");
+    const accountPolicy = account.headers["content-security-policy"] ?? "";
+    assert.match(accountPolicy, /^default-src 'none'; style-src 'sha256-.*frame-ancestors 'none'/);
+    assert.deepEqual(securityOf(account.headers), {
+      ...SECURITY,
+      "content-security-policy": accountPolicy,
+      // With no-referrer browsers would send `Origin: null` with its forms.
+      "referrer-policy": "same-origin",
+    });
+  });
+
+  test("security headers: HSTS where the site is https, and only there", async () => {
+    const hstsOf = async (at: TestApp, headers: Record<string, string> = {}, path = "/users") =>
+      (await at.get(path, { headers })).headers["strict-transport-security"];
+    assert.equal(await hstsOf(app), undefined);
+    assert.equal(await hstsOf(app, { "x-forwarded-proto": "https" }), undefined, "no proxy is trusted");
+    const named = await testApp({ env: { FAIRLEAD_EXTERNAL_URL: "https://code.example" } });
+    const behind = await testApp({ env: { FAIRLEAD_TRUSTED_PROXIES: "127.0.0.1" } });
+    try {
+      for (const path of ["/users", "/user", "/nowhere", "/-/health", "/-/account/forgotten"])
+        assert.equal(await hstsOf(named, {}, path), "max-age=31536000", path);
+      assert.equal(await hstsOf(behind), undefined);
+      assert.equal(await hstsOf(behind, { "x-forwarded-proto": "https" }), "max-age=31536000");
+      assert.equal(await hstsOf(behind, { "x-forwarded-proto": "http" }), undefined);
+    } finally {
+      await named.close();
+      await behind.close();
     }
   });
 

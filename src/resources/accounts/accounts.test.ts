@@ -76,7 +76,7 @@ describe("accounts", () => {
       for (const { headers, text } of pages) {
         assert.equal(headers["content-type"], "text/html; charset=utf-8");
         assert.match(String(headers["cache-control"]), /^no-store/);
-        assert.equal(headers["referrer-policy"], "no-referrer");
+        assert.equal(headers["referrer-policy"], "same-origin");
         assert.equal(headers["x-robots-tag"], "noindex");
         assert.match(
           headers["content-security-policy"] ?? "",

@@ -43,6 +43,8 @@ export function setPageHeaders(setHeader: (name: string, value: string) => void)
     "content-security-policy",
     `default-src 'none'; style-src ${style}; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
   );
+  // With no-referrer browsers send `Origin: null` with a form, and it would not count as ours over plain http.
+  setHeader("referrer-policy", "same-origin");
   setHeader("cache-control", "no-store");
   setHeader("x-robots-tag", "noindex");
 }
