@@ -51,6 +51,8 @@ describe("JSON parameters", () => {
     [`[${"1,".repeat(100_000)}1]`, "has more than 100000 elements"],
     [`[${"1,".repeat(99_999)}1]`, undefined],
     [`[${"{},".repeat(60_000)}1]`, "has more than 100000 elements"],
+    [`[${'{"a":1},'.repeat(19_999)}{"b":2}]`, undefined],
+    [`[${'{"a":1},'.repeat(20_000)}{"b":2}]`, "has more than 20000 keys"],
     ["1".repeat(300), undefined],
     [`0.${"1".repeat(999)}`, undefined],
     [`0.${"1".repeat(1_000)}`, "has a number of more than 1000 digits"],
