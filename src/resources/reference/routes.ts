@@ -11,7 +11,7 @@ import { PAGE, POLICY, START } from "./page.ts";
 const HOME = "/-/api";
 
 interface Served {
-  readonly body: string | Buffer;
+  readonly body: Buffer;
   readonly etag: string;
 }
 
@@ -84,7 +84,8 @@ export function referenceOf(resources: () => Resources) {
 }
 
 async function serve(make: () => string | Promise<Buffer>): Promise<Served> {
-  const body = await make();
+  // Text would be encoded again for every answer.
+  const body = Buffer.from(await make());
   return { body, etag: `W/"${hash("sha256", body, "hex").slice(0, 32)}"` };
 }
 
