@@ -9,7 +9,8 @@ import { noSuchRoute, wrongMethod } from "./errors.ts";
 import { type Exchange, sendError, sendNothing } from "./exchange.ts";
 import { type Kernel, type KernelOptions, makeKernel, open, refuseOversize } from "./kernel.ts";
 import { namespaceAddress, rewriteTarget, routeOf } from "./paths.ts";
-import { countRefused, serve } from "./serve.ts";
+import { countRefused } from "./rate-limits.ts";
+import { serve } from "./serve.ts";
 
 export const API = "/api/v4";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;

@@ -28,10 +28,7 @@ export interface KernelOptions {
   readonly minTransferRate?: TransferRate;
 }
 
-export function makeKernel(
-  services: Services,
-  { minTransferRate = MIN_TRANSFER_RATE }: KernelOptions = {},
-): Kernel {
+export function makeKernel(services: Services, { minTransferRate = MIN_TRANSFER_RATE }: KernelOptions = {}): Kernel {
   const siteOf = siteNamer(services.config);
   let isWarned = false;
   return {

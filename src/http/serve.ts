@@ -5,7 +5,6 @@ import type { TObject } from "typebox";
 import { type Origin, requireActor } from "#access/access.ts";
 import { ANONYMOUS, authenticate } from "#access/authenticate.ts";
 import { forbidden, Refusal } from "#lib/refusal.ts";
-import type { Services } from "#services.ts";
 import { writeAudit } from "./audit.ts";
 import { type Encoding, encodingOf, mayBeLarge, readBody, readBodyParams, streamBody } from "./body.ts";
 import { cookieNameFor } from "./cookies.ts";
@@ -23,7 +22,6 @@ import {
   sendStream,
 } from "./exchange.ts";
 import { fieldGate, offered, paidFor, withinPlan, withProperties } from "./gates.ts";
-import { type LimitClass, refuseOverBudget, takeBudget } from "./limits.ts";
 import {
   keepAnswer,
   type KeptAnswer,
@@ -42,6 +40,7 @@ import { parseQuery } from "./params/brackets.ts";
 import { parseJson } from "./params/json.ts";
 import { readMultipart } from "./params/multipart.ts";
 import { emptySet, merge, type RawSet, snakeCase } from "./params/raw.ts";
+import { countRefused, countRequest } from "./rate-limits.ts";
 import { credentialsOf, linkTo } from "./request.ts";
 
 /** The parameters of an endpoint with those of its paging. */
@@ -186,7 +185,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
     if (!repeated) return undefined;
     const { actor } = repeated;
     exchange.actor = actor;
-    count(services, exchange, limit, actor.user.id);
+    countRequest(services, exchange, limit, actor.user.id);
     return told(exchange, await repeated.answer(requestDigest(operation, actor, await sent())));
   }
 
@@ -224,7 +223,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
       kernel.warnOfPlainSession();
     if (endpoint.access.signedIn) requireActor(caller.actor);
     if (caller.used) services.tokenUse.note(caller.used);
-    count(services, exchange, limit, caller.actor?.user.id);
+    countRequest(services, exchange, limit, caller.actor?.user.id);
     return caller;
   }
 
@@ -275,29 +274,6 @@ const originOf = ({ address, id, request }: Exchange): Origin => ({
   requestId: id,
   agent: request.headers["user-agent"] ?? "",
 });
-
-function count({ config, limiter }: Services, exchange: Exchange, limit: LimitClass, userId: number | undefined) {
-  if (!config.rateLimits || limit === "none") return;
-  exchange.budget = takeBudget(limiter, config, limit, userId, exchange.address);
-  refuseOverBudget(exchange.budget, limit, Date.now());
-}
-
-/**
- * A caller who is not let in counts against the network, so that guessing is limited too; past the limit that is told.
- * This includes endpoints without a limit, where only refused callers count.
- */
-export function countRefused({ services }: Kernel, exchange: Exchange, limit: LimitClass, refusal: unknown): unknown {
-  if (exchange.budget) return refusal;
-  try {
-    count(services, exchange, limit === "none" && isRefusedCaller(refusal) ? "api" : limit, undefined);
-    return refusal;
-  } catch (overBudget) {
-    return overBudget;
-  }
-}
-
-const isRefusedCaller = (refusal: unknown) =>
-  refusal instanceof Refusal && (refusal.kind === "unauthenticated" || refusal.kind === "forbidden");
 
 function goneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
