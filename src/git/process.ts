@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { unavailable } from "#lib/refusal.ts";
-import { takeTurns } from "#lib/turns.ts";
+import { semaphore } from "#lib/semaphore.ts";
 import { GitFailed, type Running } from "./storages/storage.ts";
 
 /** One run of git: what it is told and how long it may take. */
@@ -39,8 +39,8 @@ const GRACE = 2_000;
 /** All processes of git that this process runs; so many of each kind at once. */
 export function gitProcesses({ atOnce, searchPath }: { atOnce: number; searchPath: string }): GitProcesses {
   const turns: Record<GitCall["turn"], <T>(work: () => Promise<T>) => Promise<T>> = {
-    short: takeTurns(atOnce, atOnce * WAITING_FOR_EACH),
-    transfer: takeTurns(atOnce, atOnce * WAITING_FOR_EACH),
+    short: semaphore(atOnce, atOnce * WAITING_FOR_EACH),
+    transfer: semaphore(atOnce, atOnce * WAITING_FOR_EACH),
     kept: (work) => work(),
   };
   const env = {

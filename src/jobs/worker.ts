@@ -1,5 +1,5 @@
 import { openJobConnections } from "#db/job-connections.ts";
-import { takeTurns } from "#lib/turns.ts";
+import { semaphore } from "#lib/semaphore.ts";
 import type { Services } from "#services.ts";
 import { retriesOf } from "./add.ts";
 import { attempt, type Failure, type Shift } from "./attempt.ts";
@@ -51,7 +51,7 @@ export async function runWorker(
   const engine = makeEngine(connections, log, SETTINGS);
   const byName = new Map(jobs.map((job) => [job.name, job]));
   // In a process that also serves, requests are left half of the pool.
-  const inTurn = takeTurns(Math.ceil(config.poolSize / 2));
+  const inTurn = semaphore(Math.ceil(config.poolSize / 2));
 
   async function stop() {
     try {

@@ -1,5 +1,5 @@
 import { NODATA, NOTFOUND, Resolver } from "node:dns/promises";
-import { takeTurns } from "./turns.ts";
+import { semaphore } from "./semaphore.ts";
 
 export interface Dns {
   /** The TXT records of a name, none where there is no such name; undefined where no server could tell. */
@@ -15,7 +15,7 @@ const LONGEST = 10_000;
 
 /** Asks the given servers, or those of the system, about a few names at a time. */
 export function boundedDns(servers: readonly string[]): Dns {
-  const inTurn = takeTurns(AT_ONCE, MOST_WAITING);
+  const inTurn = semaphore(AT_ONCE, MOST_WAITING);
   const open = () => {
     const resolver = new Resolver({ timeout: TIMEOUT, maxTimeout: TIMEOUT, tries: TRIES });
     if (servers.length > 0) resolver.setServers(servers);

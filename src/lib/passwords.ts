@@ -1,6 +1,6 @@
 import { argon2, type Argon2Parameters, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
-import { takeTurns } from "./turns.ts";
+import { semaphore } from "./semaphore.ts";
 
 /** Hashes passwords with argon2id, a few at a time, so that they do not starve everything else. */
 export interface Passwords {
@@ -36,7 +36,7 @@ const tagOf = (message: string, nonce: Buffer, cost: Cost, tagLength: number) =>
   derive("argon2id", { message, nonce, tagLength, ...cost });
 
 export function boundedPasswords(atOnce: number): Passwords {
-  const inTurn = takeTurns(atOnce, MOST_WAITING);
+  const inTurn = semaphore(atOnce, MOST_WAITING);
   /** What stands in for a digest that is not there; no password leads to it. */
   const nobody: Kept = { cost: COST, nonce: randomBytes(16), tag: randomBytes(32) };
   return {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Config } from "#config.ts";
 import { collect, gitProcesses } from "#git/process.ts";
 import { unavailable } from "#lib/refusal.ts";
-import { takeTurnsByKey } from "#lib/turns.ts";
+import { mutexByKey } from "#lib/semaphore.ts";
 import { localStorage } from "./local.ts";
 import type { Repository, Storage } from "./storage.ts";
 
@@ -31,10 +31,10 @@ export function openGit(config: Config): Git {
   const storages = Object.entries(directoriesOf(config)).map(([name, directory]) =>
     localStorage({ name, directory, processes, maxPack: config.gitMaxPack }),
   );
-  const turns = takeTurnsByKey(MOST_WAITING);
+  const writers = mutexByKey(MOST_WAITING);
   return {
     storages,
-    inTurn: (repository, ref, write) => turns(`${repository.storage} ${repository.name} ${ref}`, write),
+    inTurn: (repository, ref, write) => writers(`${repository.storage} ${repository.name} ${ref}`, write),
     storage(name) {
       const found = storages.find((storage) => storage.name === name);
       if (!found) throw unavailable(60);
