@@ -137,7 +137,7 @@ const settings = {
   gitProcesses: whole(
     "FAIRLEAD_GIT_PROCESSES",
     32,
-    "Clones and pushes that a process serves at once, and as many short looks into repositories; eight times as many wait",
+    "Clones and pushes that a process serves at once, a quarter of them for one user, and as many short looks into repositories; eight times as many wait",
     [1, 1000],
   ),
   gitMaxPack: whole("FAIRLEAD_GIT_MAX_PACK", 5 * 2 ** 30, "Bytes that one push may send", [2 ** 20, 2 ** 40]),

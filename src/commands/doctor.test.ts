@@ -5,6 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { readConfig } from "#config.ts";
 import { openGit } from "#git/storages/open.ts";
 import { projectRepository } from "#git/storages/storage.ts";
+import { BACKGROUND } from "#lib/consumer.ts";
 import { deleteProjects } from "#resources/repositories/removal.ts";
 import { repositoryOf } from "#resources/repositories/place.ts";
 import { type Ground, ground } from "#resources/members/test-support.ts";
@@ -39,7 +40,7 @@ describe("what the doctor says of git", () => {
   test("all is well where every repository has its project, and the other way round", async () => {
     await project();
     const used = await project();
-    await repositoryOf(app.services, used);
+    await repositoryOf(app.services, used, BACKGROUND);
     await pushed(used.id);
     const begun = await project();
     const values = { project_id: begun.id, pushed_at: sql<string>`now()`, beginning: "commit refs/heads/main\n" };
@@ -54,7 +55,7 @@ describe("what the doctor says of git", () => {
     const storage = app.services.git.storage("default");
     for (let id = 900_001; id <= 900_007; id++) await storage.repository(projectRepository(id)).create("main");
     const leaving = await project();
-    await repositoryOf(app.services, leaving);
+    await repositoryOf(app.services, leaving, BACKGROUND);
     await app.services.db.transaction((tx) => deleteProjects(tx, app.services.jobs, sql`id = ${leaving.id}`));
     const [nobodys = ""] = await told();
     assert.match(nobodys, /^false Repositories without a project: 7 \((?:default @hashed\/\S+, ){5}…\)/);
@@ -64,7 +65,7 @@ describe("what the doctor says of git", () => {
 
   test("projects that were pushed to and have no repository are named", async () => {
     const lost = await project();
-    await repositoryOf(app.services, lost);
+    await repositoryOf(app.services, lost, BACKGROUND);
     await pushed(lost.id);
     const directory = join(app.services.config.dataDir, "repositories", `${projectRepository(lost.id)}.git`);
     await rm(directory, { recursive: true });

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Consumer, consumerOf } from "#lib/consumer.ts";
 import { Refusal } from "#lib/refusal.ts";
 import { until } from "#test/support/until.ts";
 import { collect, type GitCall, type GitProcesses, gitProcesses } from "./process.ts";
@@ -15,7 +16,7 @@ const searchPath = "/usr/local/bin:/usr/bin:/bin";
 const script = (text: string, rest: Partial<GitCall> = {}): GitCall => ({
   args: ["-c", `alias.scripted=!${text}`, "scripted"],
   timeout: 20_000,
-  turn: "short",
+  slot: "short",
   ...rest,
 });
 
@@ -38,7 +39,7 @@ describe("git processes", () => {
   let processes: GitProcesses;
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), "fairlead-test-"));
-    processes = gitProcesses({ atOnce: 4, searchPath });
+    processes = gitProcesses({ slots: 4, searchPath });
   });
   after(async () => {
     await processes.close();
@@ -171,28 +172,57 @@ describe("git processes", () => {
     await assert.rejects(running.ended, failed(null, /^its output was closed\n/));
   });
 
-  test("take turns: so many run, so many more wait, the rest are refused; kept ones do not count", async () => {
-    const few = gitProcesses({ atOnce: 1, searchPath });
+  test("get slots: so many run, so many more wait, the rest are refused; each class has its own", async () => {
+    const few = gitProcesses({ slots: 1, searchPath });
     const forEver = { ...script("cat"), asked: true };
     const first = await few.start(forEver);
-    const waiting = Array.from({ length: 8 }, () => outputOf(few, script("echo turn; :")));
-    await assert.rejects(few.start(script("echo turn; :")), isBusy);
-    assert.equal(await outputOf(few, script("echo other; :", { turn: "transfer" })), "other\n");
-    assert.equal(await outputOf(few, script("echo kept; :", { turn: "kept", timeout: Infinity })), "kept\n");
+    const of = (principal: string) => script("echo turn; :", { consumer: consumerOf("192.0.2.1", principal) });
+    const waiting = Array.from({ length: 8 }, (_, at) => outputOf(few, of(`user ${at % 4}`)));
+    await assert.rejects(few.start(of("user 5")), isBusy);
+    for (const slot of ["heavy", "transfer", "batch", "maintenance"] as const) {
+      assert.equal(await outputOf(few, script("echo other; :", { slot })), "other\n");
+    }
     first.input.end();
     first.output.resume();
     for (const each of waiting) assert.equal(await each, "turn\n");
     await few.close();
   });
 
+  const ofUser = (id: number, address = "192.0.2.1") => consumerOf(address, `user ${id}`);
+
+  test("are at most a quarter for one principal or the nameless of a network, and half for a network", async () => {
+    const shared = gitProcesses({ slots: 8, searchPath });
+    let running = 0;
+    const stop = new AbortController();
+    const take = (consumer: Consumer) =>
+      void shared
+        .start({ ...script("cat"), asked: true, slot: "transfer", signal: stop.signal, consumer })
+        .then(() => running++)
+        .catch(() => {});
+    const granted = (many: number) => until(`${many} run`, async () => running === many);
+    for (let at = 0; at < 4; at++) take(ofUser(1));
+    await granted(2);
+    for (let at = 0; at < 4; at++) take(ofUser(1, `198.51.100.${at}`));
+    for (let at = 0; at < 4; at++) take(consumerOf("203.0.113.1"));
+    await granted(4);
+    for (let id = 2; id < 5; id++) take(ofUser(id, "203.0.113.1"));
+    await granted(6);
+    await sleep(50);
+    assert.equal(running, 6);
+    take(ofUser(6, "203.0.113.6"));
+    await granted(7);
+    stop.abort();
+    await shared.close();
+  });
+
   test("that cannot be started are told", async () => {
-    const nowhere = gitProcesses({ atOnce: 1, searchPath: "/nonexistent" });
+    const nowhere = gitProcesses({ slots: 1, searchPath: "/nonexistent" });
     await assert.rejects(outputOf(nowhere, script("true")), failed(null, /ENOENT/));
     await assert.rejects(outputOf(nowhere, script("true")), failed(null, /ENOENT/), "its turn is over");
   });
 
   test("all end with the process that let them on, and none is let on after", async () => {
-    const closing = gitProcesses({ atOnce: 2, searchPath });
+    const closing = gitProcesses({ slots: 2, searchPath });
     const running = await closing.start(script("sleep 60; :"));
     running.output.resume();
     const ended = assert.rejects(running.ended, failed(null, /^stopped\n/));

@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
+import { BACKGROUND, type Consumer } from "#lib/consumer.ts";
 import { unavailable } from "#lib/refusal.ts";
-import { semaphore } from "#lib/semaphore.ts";
+import { gitSlots, type SlotClass, type SlotLimits } from "./slots.ts";
 import { GitFailed, type Running } from "./storages/storage.ts";
 
 /** One run of git: what it is told and how long it may take. */
@@ -16,33 +17,25 @@ export interface GitCall {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds. */
   readonly timeout: number;
-  /**
-   * Whose turns it takes: a `transfer` lasts as long as its client likes, so that `short` work must not wait for it.
-   * What is `kept` takes none; whoever keeps it bounds how many.
-   */
-  readonly turn: "short" | "transfer" | "kept";
+  readonly slot: SlotClass;
+  /** Whose share of the slots it takes; left out, it is work of our own. */
+  readonly consumer?: Consumer | undefined;
 }
 
 export interface GitProcesses {
-  /** Lets git on as soon as it is its turn; refused when too many wait already, or for too long. */
+  /** Starts git as soon as a slot is granted; refused when too many wait already, or for too long. */
   start(call: GitCall): Promise<Running>;
   /** Stops all that runs and lets nothing on any more. */
   close(): Promise<void>;
 }
 
-const WAITING_FOR_EACH = 8;
-const LONGEST_WAIT = 30_000;
 const KEPT_OF_STDERR = 64 * 1024;
 /** Git removes what it left half-done when it is asked to end, so it is asked first. */
 const GRACE = 2_000;
 
-/** All processes of git that this process runs; so many of each kind at once. */
-export function gitProcesses({ atOnce, searchPath }: { atOnce: number; searchPath: string }): GitProcesses {
-  const turns: Record<GitCall["turn"], <T>(work: () => Promise<T>) => Promise<T>> = {
-    short: semaphore(atOnce, atOnce * WAITING_FOR_EACH),
-    transfer: semaphore(atOnce, atOnce * WAITING_FOR_EACH),
-    kept: (work) => work(),
-  };
+/** All processes of git that this process runs. */
+export function gitProcesses({ searchPath, ...limits }: SlotLimits & { searchPath: string }): GitProcesses {
+  const slots = gitSlots(limits);
   const env = {
     PATH: searchPath,
     HOME: "/nonexistent",
@@ -55,35 +48,21 @@ export function gitProcesses({ atOnce, searchPath }: { atOnce: number; searchPat
   const alive = new Set<Started>();
   let closed = false;
 
-  const start = (call: GitCall) =>
-    new Promise<Running>((resolve, reject) => {
-      let waiting = true;
-      const giveUp = (reason: unknown) => {
-        waiting = false;
-        reject(reason);
-      };
-      const aborted = () => giveUp(call.signal?.reason);
-      const tooLong = setTimeout(() => giveUp(unavailable()), LONGEST_WAIT);
-      if (call.signal?.aborted) aborted();
-      call.signal?.addEventListener("abort", aborted);
-      const stopWaiting = () => {
-        clearTimeout(tooLong);
-        call.signal?.removeEventListener("abort", aborted);
-      };
-      turns[call.turn](async () => {
-        stopWaiting();
-        if (!waiting) return;
-        if (closed) throw unavailable();
-        const started = startGit(call, { ...env, ...call.env });
-        alive.add(started);
-        resolve(started);
-        await started.gone;
-        alive.delete(started);
-      }).catch((error: unknown) => {
-        stopWaiting();
-        reject(error);
-      });
+  async function start(call: GitCall): Promise<Running> {
+    const { semaphore, claimOf } = slots[call.slot];
+    const release = await semaphore?.acquire({ ...claimOf(call.consumer ?? BACKGROUND), signal: call.signal });
+    if (closed) {
+      release?.();
+      throw unavailable();
+    }
+    const started = startGit(call, { ...env, ...call.env });
+    alive.add(started);
+    void started.gone.then(() => {
+      alive.delete(started);
+      release?.();
     });
+    return started;
+  }
 
   return {
     start,

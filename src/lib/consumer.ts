@@ -11,3 +11,6 @@ export const consumerOf = (address: string, principal?: string): Consumer => ({
   principal,
   network: networkOf(address),
 });
+
+/** The work of this process itself, such as jobs: bounded by its own concurrency, it counts for nobody. */
+export const BACKGROUND: Consumer = Object.freeze({ principal: "background", network: "" });

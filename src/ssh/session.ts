@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { GitFailed, type PackCall } from "#git/storages/storage.ts";
+import { type Consumer, consumerOf } from "#lib/consumer.ts";
 import { Refusal } from "#lib/refusal.ts";
 import { recordKeyUse } from "#resources/deploy-keys/queries.ts";
 import { type Opened, openByPath } from "#resources/repositories/opening.ts";
@@ -43,7 +44,7 @@ export async function serveSession(services: Services, asked: Asked, wire: Wire,
     line["key_id"] = comer.key.id;
     if (comer.key.kind === "user") line["user_id"] = comer.key.user.id;
     if (asked.command === undefined) wire.tell(greeting(comer));
-    else await serveGit(services, comer, asked.command, { wire, signal, protocol: asked.protocol, line });
+    else await serveGit(services, comer, asked.command, { ...asked, wire, signal, line });
   } catch (error) {
     status = failed(services, error, wire, signal, line);
   }
@@ -63,10 +64,15 @@ interface Serving {
   readonly wire: Wire;
   readonly signal: AbortSignal;
   readonly protocol: PackCall["protocol"];
+  readonly address: string | undefined;
   readonly line: Record<string, unknown>;
 }
 
-async function serveGit(services: Services, { caller }: Comer, text: string, serving: Serving) {
+/** Each key of a user counts for that user. */
+const consumerAt = (address = "", { key }: Comer): Consumer =>
+  consumerOf(address, key.kind === "user" ? `user ${key.user.id}` : `deploy key ${key.id}`);
+
+async function serveGit(services: Services, comer: Comer, text: string, serving: Serving) {
   const command = readGitCommand(text);
   if (!command) {
     serving.line["operation"] = "git.refused";
@@ -74,7 +80,7 @@ async function serveGit(services: Services, { caller }: Comer, text: string, ser
   }
   const { operation, need, serve } = SERVICES[command.service];
   serving.line["operation"] = operation;
-  const opened = await openByPath(services, caller, command.path, need);
+  const opened = await openByPath(services, comer.caller, command.path, need, consumerAt(serving.address, comer));
   serving.line["project_id"] = opened.project.id;
   await serve(services, opened, serving);
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import { LEVELS, type Role } from "#access/roles.ts";
 import { projectRepository } from "#git/storages/storage.ts";
+import { BACKGROUND } from "#lib/consumer.ts";
 import { type Opened, openByPath } from "#resources/repositories/opening.ts";
 import { testApp, type TestUser } from "./app.ts";
 import { git, gitOutput, removeWorkingCopies, workingCopy } from "./git.ts";
@@ -52,7 +53,7 @@ export async function pushingApp() {
 
     /** What the rules know of a user and a project, for what is called without HTTP. */
     open: (user: TestUser, { path }: PushedProject): Promise<Opened> =>
-      openByPath(app.services, { kind: "user", user: actingUser(user) }, path, "push"),
+      openByPath(app.services, { kind: "user", user: actingUser(user) }, path, "push", BACKGROUND),
 
     /** What events tell of pushes to a project, in their order. */
     async events({ id }: PushedProject) {

@@ -5,6 +5,8 @@ import { keepBatches, type KeptBatches } from "#git/objects/batch.ts";
 import { collect, type GitCall, type GitProcesses } from "#git/process.ts";
 import { isRefName } from "#git/refs.ts";
 import { gitSettings } from "#git/settings.ts";
+import { IDLE_BATCHES_PER_STORAGE, type SlotClass } from "#git/slots.ts";
+import type { Consumer } from "#lib/consumer.ts";
 import { badRequest } from "#lib/refusal.ts";
 import {
   type PackCall,
@@ -21,6 +23,7 @@ const SHORT = 30_000;
 /** A transfer lasts as long as the client's line needs. */
 const TRANSFER = 2 * 3_600_000;
 const MAINTENANCE = 6 * 3_600_000;
+const IDLE_BATCH_MS = 15_000;
 const WEEK = 7 * 24 * 3_600_000;
 
 interface Place {
@@ -34,10 +37,10 @@ interface Place {
 /** A storage that is a directory of this machine. */
 export function localStorage(place: Place): Storage {
   const settings = gitSettings(place);
-  const batches = keepBatches();
+  const batches = keepBatches({ kept: IDLE_BATCHES_PER_STORAGE, idle: IDLE_BATCH_MS });
   return {
     name: place.name,
-    repository: (name) => localRepository(place, settings, batches, name),
+    repository: (name, consumer) => localRepository(place, settings, batches, name, consumer),
     async probe() {
       const file = join(place.directory, "tmp", randomUUID());
       await makeDirectory(dirname(file), place.directory);
@@ -61,26 +64,29 @@ function localRepository(
   settings: Readonly<Record<string, string>>,
   batches: KeptBatches,
   name: RepositoryName,
+  consumer: Consumer | undefined,
 ): Repository {
   const directory = join(root, `${name}.git`);
   const aside = () => join(root, "tmp", randomUUID());
   const exists = async () => (await found(directory)) !== undefined;
-  const start = (call: GitCall) => processes.start({ ...call, env: { ...settings, ...call.env } });
+  const start = (call: GitCall) => processes.start({ consumer, ...call, env: { ...settings, ...call.env } });
   const finished = async (args: readonly string[], call: Omit<GitCall, "args">) => {
     const git = await start({ ...call, args });
     git.output.resume();
     await git.ended;
   };
 
-  const servePack = (service: string, { mode, protocol, signal }: PackCall, env: Record<string, string> = {}) =>
-    start({
+  function servePack(service: string, { mode, protocol, signal }: PackCall, env: Record<string, string> = {}) {
+    const advertises = mode === "advertise";
+    return start({
       args: [service, ...PACK_MODES[mode], directory],
       env: { ...env, ...(protocol && { GIT_PROTOCOL: protocol }) },
-      asked: mode !== "advertise",
+      asked: !advertises,
       signal,
-      turn: mode === "advertise" ? "short" : "transfer",
-      timeout: mode === "advertise" ? SHORT : TRANSFER,
+      slot: advertises ? "short" : "transfer",
+      timeout: advertises ? SHORT : TRANSFER,
     });
+  }
 
   const run = (call: PlumbingCall): Promise<Running> =>
     start({
@@ -89,7 +95,7 @@ function localRepository(
       asked: call.asked,
       signal: call.signal,
       timeout: call.timeout ?? SHORT,
-      turn: call.timeout === Infinity ? "kept" : call.transfer ? "transfer" : "short",
+      slot: slotOf(call),
     });
 
   return {
@@ -108,11 +114,11 @@ function localRepository(
       await makeDirectory(dirname(directory), root);
       try {
         await finished(["init", "--quiet", "--bare", "--template=", `--initial-branch=${defaultBranch}`, made], {
-          turn: "short",
+          slot: "short",
           timeout: SHORT,
         });
         if (beginning !== undefined) {
-          const options = { turn: "short", timeout: SHORT, input: beginning } as const;
+          const options = { slot: "short", timeout: SHORT, input: beginning } as const;
           await finished([`--git-dir=${made}`, "fast-import", "--quiet"], options);
         }
         await syncTree(made);
@@ -143,9 +149,8 @@ function localRepository(
     },
 
     async maintain({ signal } = {}) {
-      // How many there are at once is the worker's to say.
       const git = (...args: string[]) =>
-        finished([`--git-dir=${directory}`, ...args], { turn: "kept", timeout: MAINTENANCE, signal });
+        finished([`--git-dir=${directory}`, ...args], { slot: "maintenance", timeout: MAINTENANCE, signal });
       const packed = join(directory, PACKED);
       const whole = Date.now() - ((await found(packed))?.mtimeMs ?? 0) > WEEK;
       await git("pack-refs", "--all");
@@ -204,6 +209,15 @@ const PACK_MODES: Readonly<Record<PackCall["mode"], readonly string[]>> = {
   stateless: ["--stateless-rpc"],
   session: [],
 };
+
+/** What compares files, as much of them as a repository has. */
+const HEAVY: ReadonlySet<PlumbingCall["command"]> = new Set(["blame", "diff-tree", "merge-tree"]);
+
+function slotOf({ command, timeout, transfer }: PlumbingCall): SlotClass {
+  if (timeout === Infinity) return "batch";
+  if (transfer) return "transfer";
+  return HEAVY.has(command) ? "heavy" : "short";
+}
 
 /** What the hook `pre-receive` reads; no name of a ref holds a line feed. */
 const rulesForHook = ({ forwardOnly }: PushRules) => ({ FAIRLEAD_FORWARD_ONLY: forwardOnly.join("\n") });

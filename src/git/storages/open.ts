@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Config } from "#config.ts";
 import { collect, gitProcesses } from "#git/process.ts";
+import { IDLE_BATCHES_PER_STORAGE } from "#git/slots.ts";
 import { unavailable } from "#lib/refusal.ts";
 import { mutexByKey } from "#lib/semaphore.ts";
 import { localStorage } from "./local.ts";
@@ -27,8 +28,13 @@ export interface Git {
 }
 
 export function openGit(config: Config): Git {
-  const processes = gitProcesses({ atOnce: config.gitProcesses, searchPath: config.searchPath });
-  const storages = Object.entries(directoriesOf(config)).map(([name, directory]) =>
+  const directories = Object.entries(directoriesOf(config));
+  const processes = gitProcesses({
+    slots: config.gitProcesses,
+    idleBatches: IDLE_BATCHES_PER_STORAGE * directories.length,
+    searchPath: config.searchPath,
+  });
+  const storages = directories.map(([name, directory]) =>
     localStorage({ name, directory, processes, maxPack: config.gitMaxPack }),
   );
   const writers = mutexByKey(MOST_WAITING);
@@ -41,7 +47,7 @@ export function openGit(config: Config): Git {
       return found;
     },
     async version() {
-      const git = await processes.start({ args: ["version"], timeout: 10_000, turn: "short" });
+      const git = await processes.start({ args: ["version"], timeout: 10_000, slot: "short" });
       const [output] = await Promise.all([collect(git.output), git.ended]);
       return /\d+\.\d+(?:\.\d+)*/.exec(output.toString())?.[0] ?? "";
     },

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { Readable, Writable } from "node:stream";
 import type { Objects } from "#git/objects/object.ts";
+import type { Consumer } from "#lib/consumer.ts";
 
 /** The name of a repository on its storage, made of a hash: no part of it was chosen by a person. */
 export type RepositoryName = `@hashed/${string}`;
@@ -13,7 +14,8 @@ export function projectRepository(projectId: number): RepositoryName {
 /** A named place for repositories: a directory of this machine, or one day another process of ours. */
 export interface Storage {
   readonly name: string;
-  repository(name: RepositoryName): Repository;
+  /** A repository as used for a consumer, whose share of git processes its use takes; left out, for work of our own. */
+  repository(name: RepositoryName, consumer?: Consumer): Repository;
   /** All that it holds, in no order. */
   repositories(): AsyncIterable<RepositoryName>;
   /** Throws where nothing can be written to it. */

@@ -23,8 +23,8 @@ const archive = <Path extends `/projects/:id/repository/archive${string}`>(path:
       path: Type.Optional(FilePath),
     }),
     returns: plain(ARCHIVE_FORMATS[format]),
-    async handle({ services, project, params, setHeader }) {
-      const { repository, commit } = await openAt({ services, project }, params.sha, "File");
+    async handle({ services, project, consumer, params, setHeader }) {
+      const { repository, commit } = await openAt({ services, project, consumer }, params.sha, "File");
       const path = treePath(params.path ?? "");
       if (path === undefined || (path !== "" && !(await findEntry(repository, commit, path)))) throw missing("File");
       const parts = [

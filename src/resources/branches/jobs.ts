@@ -2,6 +2,7 @@ import Type from "typebox";
 import { actingUserByIdOrName } from "#access/callers.ts";
 import { visibleProject } from "#access/containers.ts";
 import { defineJob } from "#jobs/define.ts";
+import { BACKGROUND } from "#lib/consumer.ts";
 import { Refusal } from "#lib/refusal.ts";
 import { openProject } from "#resources/repositories/opening.ts";
 import { deleteMergedBranches } from "./actions.ts";
@@ -17,7 +18,7 @@ export const removeMergedBranches = defineJob({
     const project = user && (await visibleProject(services.db, { user }, payload.project_id));
     if (!project) return;
     try {
-      const opened = await openProject(services, { kind: "user", user }, project, "push");
+      const opened = await openProject(services, { kind: "user", user }, project, "push", BACKGROUND);
       await deleteMergedBranches(services, opened, signal);
     } catch (error) {
       if (!(error instanceof Refusal) || error.kind === "unavailable") throw error;

@@ -27,7 +27,7 @@ export const branches = {
     returns: pageOf(Branch, { id: "name", pageToken: true }),
     async handle({ params, page, ...asking }) {
       if (params.regex !== undefined) throw badParameter("regex is not supported, use search");
-      const repository = await repositoryOf(asking.services, asking.project);
+      const repository = await repositoryOf(asking.services, asking.project, asking.consumer);
       const order = ORDERS[params.sort] ?? "refname";
       const wants = nameMatcher(params.search);
       const refs = await page.found(
@@ -46,7 +46,11 @@ export const branches = {
     params: BranchName,
     returns: Branch,
     async handle({ params, ...asking }) {
-      return describeBranch(asking, await repositoryOf(asking.services, asking.project), params.branch);
+      return describeBranch(
+        asking,
+        await repositoryOf(asking.services, asking.project, asking.consumer),
+        params.branch,
+      );
     },
   }),
 };

@@ -16,7 +16,7 @@ type Filters = Static<typeof CommitFilters>;
 
 /** A page of commits. How many there are is not told, as that would mean to walk through all of them. */
 export async function commitPage(asking: Asking, filters: Filters, page: Page<Paged<typeof ListedCommit>>) {
-  const repository = await repositoryOf(asking.services, asking.project);
+  const repository = await repositoryOf(asking.services, asking.project, asking.consumer);
   const history = await historyOf(repository, asking, filters);
   const commits = await page.found(async ({ skip, limit }) => {
     const ids = history ? await listCommits(repository, history, { skip, limit: limit + 1 }) : [];

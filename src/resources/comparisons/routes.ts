@@ -47,7 +47,7 @@ export const comparisons = {
     params: Type.Object({ ...ProjectId.properties, refs: Type.Array(Revision, { minItems: 2, maxItems: 20 }) }),
     returns: Commit,
     async handle({ params, ...asking }) {
-      const repository = await repositoryOf(asking.services, asking.project);
+      const repository = await repositoryOf(asking.services, asking.project, asking.consumer);
       const ids = await Promise.all(params.refs.map((name) => resolveCommit(repository, name)));
       const unknown = params.refs.filter((_, at) => ids[at] === undefined);
       if (unknown.length > 0) throw badRequest(`Could not find ref: ${unknown.join(", ")}`);
@@ -73,8 +73,8 @@ export const comparisons = {
       sort: Type.Enum(["asc", "desc"], { default: "asc" }),
     }),
     returns: pageOf(Contributor, { id: "email" }),
-    async handle({ params, page, services, project }) {
-      const repository = await repositoryOf(services, project);
+    async handle({ params, page, services, project, consumer }) {
+      const repository = await repositoryOf(services, project, consumer);
       const from = await namedCommit(repository, project, params.ref);
       if (from === undefined && params.ref !== undefined) throw missing("Commit");
       const all = from === undefined ? [] : await contributorsTo(repository, from, MOST_COUNTED);
@@ -94,7 +94,7 @@ const compareBy = (a: string | number, b: string | number) => (a < b ? -1 : Numb
 
 /** What came to `to` since it and `from` parted: commits from the oldest on, and how the files differ. */
 async function compare(asking: Asking, { from, to, straight = false, unidiff = false }: Static<typeof Compared>) {
-  const repository = await repositoryOf(asking.services, asking.project);
+  const repository = await repositoryOf(asking.services, asking.project, asking.consumer);
   const [base, head] = await Promise.all([
     namedCommit(repository, asking.project, from),
     namedCommit(repository, asking.project, to),

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { Tx } from "#db/database.ts";
 import { beginning, FIRST_TITLE, README } from "#git/writing/beginning.ts";
 import { isBranchName } from "#lib/branch-names.ts";
+import type { Consumer } from "#lib/consumer.ts";
 import { badFields } from "#lib/refusal.ts";
 import { recordPush } from "#resources/events/record.ts";
 import { repositoryPlacing } from "#resources/repositories/maintenance.ts";
@@ -60,11 +61,16 @@ async function beginWithReadme(tx: Tx, projectId: number, site: string) {
 }
 
 /** A repository with branches has its default one among them. */
-export async function refuseAbsentBranch(services: Services, project: Placed, branch: string | undefined) {
+export async function refuseAbsentBranch(
+  services: Services,
+  project: Placed,
+  branch: string | undefined,
+  consumer: Consumer,
+) {
   if (branch === undefined || branch === project.default_branch || !isBranchName(branch)) return;
   const [known] = await repositoriesOf(services.db.write, [project.id]);
   if (!known || known.pushed_at === null) return;
-  const repository = await repositoryOf(services, project);
+  const repository = await repositoryOf(services, project, consumer);
   if (await repository.objects.info(`refs/heads/${branch}`)) return;
   throw badFields({ default_branch: ["is no branch of the repository"] });
 }

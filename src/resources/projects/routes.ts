@@ -100,8 +100,8 @@ export const projects = {
     returns: Project,
     audit: "project_updated",
     camelCase: true,
-    async prepare({ project, params, services }) {
-      await refuseAbsentBranch(services, project, params.default_branch);
+    async prepare({ project, params, services, consumer }) {
+      await refuseAbsentBranch(services, project, params.default_branch, consumer);
       return {};
     },
     async handle({ project, params, ...changing }) {

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { Databases } from "#db/database.ts";
 import { projectRepository } from "#git/storages/storage.ts";
 import { defineJob } from "#jobs/define.ts";
+import { BACKGROUND } from "#lib/consumer.ts";
 import { Refusal } from "#lib/refusal.ts";
 import { MANY_PUSHES, repositoryMaintenance, repositoryPlacing } from "./maintenance.ts";
 import { repositoryOf } from "./place.ts";
@@ -22,7 +23,7 @@ export const placeRepository = defineJob({
   ...repositoryPlacing,
   async run({ payload: { project_id: id }, services, transaction }) {
     const project = await placeOf(services.db, id);
-    const repository = project && (await repositoryOf(services, project).catch(nothingIfMissing));
+    const repository = project && (await repositoryOf(services, project, BACKGROUND).catch(nothingIfMissing));
     if (!repository) return;
     const branch = project.default_branch ?? "main";
     await repository.setHead(branch);

@@ -4,6 +4,7 @@ import { type ProjectSeen, projectOfKey, visibleProject } from "#access/containe
 import type { Databases } from "#db/database.ts";
 import { bigints, type Lookup } from "#db/loader.ts";
 import type { Repository } from "#git/storages/storage.ts";
+import type { Consumer } from "#lib/consumer.ts";
 import { forbidden, Refusal } from "#lib/refusal.ts";
 import { deployKeyIn } from "#resources/deploy-keys/queries.ts";
 import type { Services } from "#services.ts";
@@ -20,8 +21,14 @@ export interface Opened {
 const noRepository = () => new Refusal("missing", "There is no repository at this address, or you may not see it.");
 
 /** Opens the repository of the project at a full path, of now or of before, written without `.git`. */
-export async function openByPath(services: Services, caller: GitCaller, path: string, need: CodeNeed): Promise<Opened> {
-  return openProject(services, caller, await projectAt(services.db, caller, path), need);
+export async function openByPath(
+  services: Services,
+  caller: GitCaller,
+  path: string,
+  need: CodeNeed,
+  consumer: Consumer,
+): Promise<Opened> {
+  return openProject(services, caller, await projectAt(services.db, caller, path), need, consumer);
 }
 
 /** The project at a full path, if the caller may see it; a hidden one is refused just as one that is not there. */
@@ -44,10 +51,11 @@ export async function openProject(
   caller: GitCaller,
   project: ProjectSeen,
   need: CodeNeed,
+  consumer: Consumer,
 ): Promise<Opened> {
   await refuseCode(services.db, caller, project, need);
   if (need === "push") await refuseChange(services.db, project.id);
-  return { caller, project, repository: await repositoryOf(services, project) };
+  return { caller, project, repository: await repositoryOf(services, project, consumer) };
 }
 
 /** Refuses a caller who sees a project and may not do this with its code. */

@@ -5,6 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { projectRepository, type Repository } from "#git/storages/storage.ts";
 import { runWorker, type Worker } from "#jobs/worker.ts";
+import { BACKGROUND } from "#lib/consumer.ts";
 import { Refusal } from "#lib/refusal.ts";
 import { removeGroup } from "#resources/groups/jobs.ts";
 import { type Ground, ground } from "#resources/members/test-support.ts";
@@ -54,7 +55,7 @@ describe("the repository of a project", () => {
       .executeTakeFirstOrThrow();
   const handle = (id: number): Repository => app.services.git.storage("default").repository(projectRepository(id));
   const pathOf = (id: number) => join(app.services.config.dataDir, "repositories", `${projectRepository(id)}.git`);
-  const used = async (id: number) => repositoryOf(app.services, await rowOf(id));
+  const used = async (id: number) => repositoryOf(app.services, await rowOf(id), BACKGROUND);
   const headOf = (id: number) => gitOutput(["--git-dir", pathOf(id), "symbolic-ref", "HEAD"], { cwd: "/" });
   const eventsOf = (id: number) =>
     app.services.db.write.selectFrom("events").selectAll().where("project_id", "=", id).execute();
@@ -140,7 +141,7 @@ describe("the repository of a project", () => {
     const row = await rowOf(id);
     await app.services.db.write.deleteFrom("projects").where("id", "=", id).execute();
     await assert.rejects(
-      repositoryOf(app.services, row),
+      repositoryOf(app.services, row, BACKGROUND),
       (error) => error instanceof Refusal && error.kind === "missing",
     );
     assert.equal(await handle(id).exists(), false);
@@ -288,7 +289,7 @@ describe("several storages", () => {
       payload: { name: "Spare", repository_storage: "spare", initialize_with_readme: true },
     });
     const place = { id: body.id, repository_storage: "spare", default_branch: "main" };
-    const repository = await repositoryOf(app.services, place);
+    const repository = await repositoryOf(app.services, place, BACKGROUND);
     assert.equal(repository.storage, "spare");
     assert.ok(await repository.objects.info("refs/heads/main:README.md"));
     assert.equal(await app.services.git.storage("fast").repository(projectRepository(body.id)).exists(), false);

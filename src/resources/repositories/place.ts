@@ -1,5 +1,6 @@
 import { projectRepository, type Repository } from "#git/storages/storage.ts";
 import type { Db } from "#db/database.ts";
+import type { Consumer } from "#lib/consumer.ts";
 import { missing, unavailable } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 
@@ -10,9 +11,13 @@ export interface Placed {
   readonly default_branch: string | null;
 }
 
-/** The repository of a project, made if its first use is this one. */
-export async function repositoryOf({ git, db }: Pick<Services, "git" | "db">, project: Placed): Promise<Repository> {
-  const repository = git.storage(project.repository_storage).repository(projectRepository(project.id));
+/** The repository of a project, for the use of a consumer; made if its first use is this one. */
+export async function repositoryOf(
+  { git, db }: Pick<Services, "git" | "db">,
+  project: Placed,
+  consumer: Consumer,
+): Promise<Repository> {
+  const repository = git.storage(project.repository_storage).repository(projectRepository(project.id), consumer);
   if (await repository.exists()) return repository;
   const known = await beginningOf(db.write, project.id);
   if (!known) throw missing("Project");

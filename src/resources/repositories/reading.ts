@@ -2,6 +2,7 @@ import type { ProjectSeen } from "#access/containers.ts";
 import { bigints, type Lookup } from "#db/loader.ts";
 import { resolveCommit } from "#git/objects/names.ts";
 import type { Repository } from "#git/storages/storage.ts";
+import type { Consumer } from "#lib/consumer.ts";
 import { missing } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 import { type Placed, repositoryOf } from "./place.ts";
@@ -11,6 +12,7 @@ export interface Asking {
   readonly services: Services;
   readonly project: ProjectSeen;
   readonly site: string;
+  readonly consumer: Consumer;
 }
 
 /** The commit that a caller names, or else where the default branch is; undefined where that leads nowhere. */
@@ -23,11 +25,11 @@ export async function namedCommit(repository: Repository, project: Placed, name?
 
 /** The repository of a project and the commit that a caller names; none is refused as `thing`. */
 export async function openAt(
-  { services, project }: Pick<Asking, "services" | "project">,
+  { services, project, consumer }: Pick<Asking, "services" | "project" | "consumer">,
   name: string | undefined,
   thing: string,
 ) {
-  const repository = await repositoryOf(services, project);
+  const repository = await repositoryOf(services, project, consumer);
   const commit = await namedCommit(repository, project, name);
   if (commit === undefined) throw missing(thing);
   return { repository, commit };

@@ -19,10 +19,10 @@ export const repositories = {
     access: overHttp("read"),
     params: Type.Object({ ...ProjectPath.properties, service }),
     returns: plain("application/x-git-upload-pack-advertisement"),
-    async handle({ services, actor, caller, project, params, header, setHeader, gone }) {
+    async handle({ services, actor, caller, consumer, project, params, header, setHeader, gone }) {
       const pushes = params.service === "git-receive-pack";
       if (pushes) requirePush(actor);
-      const opened = await openProject(services, caller, project, pushes ? "push" : "read");
+      const opened = await openProject(services, caller, project, pushes ? "push" : "read", consumer);
       setHeader("cache-control", "no-cache");
       setHeader("content-type", `application/x-${params.service}-advertisement`);
       const protocol = protocolOf(header("git-protocol"));
@@ -42,9 +42,9 @@ export const repositories = {
     status: 200,
     audit: null,
     returns: plain("application/x-git-upload-pack-result"),
-    async handle({ services, caller, project, body, header, setHeader, gone }) {
+    async handle({ services, caller, consumer, project, body, header, setHeader, gone }) {
       requireType(header("content-type"), "git-upload-pack");
-      const opened = await openProject(services, caller, project, "read");
+      const opened = await openProject(services, caller, project, "read", consumer);
       setHeader("cache-control", "no-cache");
       const protocol = protocolOf(header("git-protocol"));
       return fetchPack(opened, body, { protocol, signal: gone(), log: services.log });
@@ -63,9 +63,9 @@ export const repositories = {
     status: 200,
     audit: null,
     returns: plain("application/x-git-receive-pack-result"),
-    async handle({ services, caller, project, body, header, setHeader, gone }) {
+    async handle({ services, caller, consumer, project, body, header, setHeader, gone }) {
       requireType(header("content-type"), "git-receive-pack");
-      const opened = await openProject(services, caller, project, "push");
+      const opened = await openProject(services, caller, project, "push", consumer);
       setHeader("cache-control", "no-cache");
       const answer = await receivePush(services, opened, body, { signal: gone() });
       services.lifecycle.pushes++;

@@ -5,6 +5,7 @@ import { refusalOf } from "#db/errors.ts";
 import { isRemoval, type RefChange } from "#git/push-commands.ts";
 import { ZERO_ID } from "#git/refs.ts";
 import { GitFailed, type Repository } from "#git/storages/storage.ts";
+import { BACKGROUND } from "#lib/consumer.ts";
 import { describePush, recordPush, untold } from "#resources/events/record.ts";
 import { ghostUser } from "#resources/users/ghost.ts";
 import type { Services } from "#services.ts";
@@ -111,7 +112,7 @@ async function settleLeft(services: Services, intent: LeftIntent) {
   if (intent.contested) return;
   const project = await placeOf(services, intent.project_id);
   if (!project) return;
-  const repository = await repositoryOf(services, project);
+  const repository = await repositoryOf(services, project, BACKGROUND);
   const done = await changesDone(repository, intent.changes);
   if (done.length > 0) await settleFound(services, { intent, repository, done }, intent.over);
   else if (intent.over) await dropIntent(services.db.write, intent.id);

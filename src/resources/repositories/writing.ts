@@ -7,6 +7,7 @@ import type { Repository } from "#git/storages/storage.ts";
 import { signedAt } from "#git/writing/people.ts";
 import type { AuditTarget } from "#http/endpoint.ts";
 import { isBranchName } from "#lib/branch-names.ts";
+import type { Consumer } from "#lib/consumer.ts";
 import { invalid, Refusal } from "#lib/refusal.ts";
 import { commitEmail } from "#resources/users/present.ts";
 import type { Services } from "#services.ts";
@@ -19,11 +20,17 @@ export interface CodeWriting {
   readonly actor: Actor;
   readonly project: ProjectSeen;
   readonly site: string;
+  readonly consumer: Consumer;
   audit(target: AuditTarget): void;
 }
 
-export const openToWrite = ({ services, actor, project }: Omit<CodeWriting, "audit" | "site">): Promise<Opened> =>
-  openProject(services, { kind: "user", user: actor.user }, project, "push");
+export const openToWrite = ({
+  services,
+  actor,
+  project,
+  consumer,
+}: Omit<CodeWriting, "audit" | "site">): Promise<Opened> =>
+  openProject(services, { kind: "user", user: actor.user }, project, "push", consumer);
 
 /** A ref is a file, whose name may have eleven bytes more. */
 const MOST_NAME = 244;

@@ -61,7 +61,7 @@ export const repositoryFiles = {
   }),
 };
 
-async function openFile(asking: Pick<Asking, "services" | "project">, params: Static<typeof FileOfRef>) {
+async function openFile(asking: Pick<Asking, "services" | "project" | "consumer">, params: Static<typeof FileOfRef>) {
   const { repository, commit } = await openAt(asking, params.ref, "Commit");
   const entry = await findEntry(repository, commit, params.file_path);
   const blob = entry?.type === "blob" ? await repository.objects.info(entry.id) : undefined;

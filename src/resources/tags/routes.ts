@@ -21,7 +21,7 @@ export const tags = {
     params: TagFilters,
     returns: pageOf(Tag, { id: "name", pageToken: true }),
     async handle({ params, page, ...asking }) {
-      const repository = await repositoryOf(asking.services, asking.project);
+      const repository = await repositoryOf(asking.services, asking.project, asking.consumer);
       const order = `${params.sort === "asc" ? "" : "-"}${ORDERS[params.order_by]}` as const;
       const wants = nameMatcher(params.search);
       const refs = await page.found(
@@ -40,7 +40,7 @@ export const tags = {
     params: TagName,
     returns: Tag,
     async handle({ params, ...asking }) {
-      return describeTag(asking, await repositoryOf(asking.services, asking.project), params.tag_name);
+      return describeTag(asking, await repositoryOf(asking.services, asking.project, asking.consumer), params.tag_name);
     },
   }),
 };

@@ -69,8 +69,11 @@ export const trees = {
   }),
 };
 
-async function openBlob({ services, project }: Pick<Asking, "services" | "project">, sha: string) {
-  const repository = await repositoryOf(services, project);
+async function openBlob(
+  { services, project, consumer }: Pick<Asking, "services" | "project" | "consumer">,
+  sha: string,
+) {
+  const repository = await repositoryOf(services, project, consumer);
   const blob = isShortId(sha) ? await repository.objects.info(sha.toLowerCase()) : undefined;
   if (blob?.type !== "blob") throw missing("Blob");
   return { repository, blob };

@@ -1,0 +1,71 @@
+import { availableParallelism } from "node:os";
+import { BACKGROUND, type Consumer } from "#lib/consumer.ts";
+import { type Claim, type FairSemaphore, fairSemaphore } from "#lib/semaphore.ts";
+
+/**
+ * What a git process is for, which decides how many run at once:
+ * `short` looks something up; `heavy` compares files, which takes memory; `transfer` lasts as long as its client
+ * likes, so that nothing else may wait for it; `batch` is kept to answer for objects; `maintenance` packs.
+ */
+export type SlotClass = "short" | "heavy" | "transfer" | "batch" | "maintenance";
+
+export interface SlotLimits {
+  /** Transfers at once, and as many short processes. */
+  readonly slots: number;
+  /** Batches that are kept with nothing to do. */
+  readonly idleBatches?: number;
+}
+
+interface SlotClassLimits {
+  /** Left out where the caller bounds how many there are. */
+  readonly semaphore?: FairSemaphore;
+  claimOf(consumer: Consumer): Omit<Claim, "signal">;
+}
+
+export const IDLE_BATCHES_PER_STORAGE = 16;
+const MIN_HEAVY_SLOTS = 8;
+const WAITING_PER_SLOT = 8;
+const MAX_WAIT_MS = 30_000;
+/** A clone may be minutes from its turn where its own machine queues many. */
+const MAX_TRANSFER_WAIT_MS = 120_000;
+
+/** The number of git processes of each class, shared between consumers. */
+export function gitSlots({
+  slots,
+  idleBatches = IDLE_BATCHES_PER_STORAGE,
+}: SlotLimits): Readonly<Record<SlotClass, SlotClassLimits>> {
+  const heavySlots = Math.min(slots, Math.max(MIN_HEAVY_SLOTS, availableParallelism()));
+  const maxWaiting = slots * WAITING_PER_SLOT;
+  const shared = (slots: number, maxWaitMs: number) => ({
+    semaphore: fairSemaphore({ slots, maxWaiting, maxWaitingEach: partOf(maxWaiting, 4), maxWaitMs }),
+    claimOf: (consumer: Consumer) => claimOf(consumer, slots),
+  });
+  return {
+    short: shared(slots, MAX_WAIT_MS),
+    heavy: shared(heavySlots, MAX_WAIT_MS),
+    transfer: shared(slots, MAX_TRANSFER_WAIT_MS),
+    // One batch answers all consumers, and is idle most of the time: whoever had it started must not pay for that.
+    batch: { ...shared(slots + idleBatches, MAX_WAIT_MS), claimOf: uncapped },
+    maintenance: { claimOf: uncapped },
+  };
+}
+
+const partOf = (all: number, divisor: number) => Math.max(1, Math.floor(all / divisor));
+
+/**
+ * A principal holds at most a quarter of the slots, and so do together all of a network who are not signed in. A
+ * network holds at most half, whoever it is, as one person may have several principals.
+ */
+function claimOf(consumer: Consumer, slots: number): Omit<Claim, "signal"> {
+  if (consumer === BACKGROUND) return uncapped(consumer);
+  const { queue } = uncapped(consumer);
+  return {
+    queue,
+    shares: [
+      { name: queue, max: partOf(slots, 4) },
+      { name: `network ${consumer.network}`, max: partOf(slots, 2) },
+    ],
+  };
+}
+
+const uncapped = ({ principal, network }: Consumer) => ({ queue: principal ?? `anonymous ${network}`, shares: [] });

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { type TestApp, testApp } from "#test/support/app.ts";
+import { git } from "#test/support/git.ts";
+import { gitChildren } from "#test/support/git-children.ts";
+import { until } from "#test/support/until.ts";
+import { listen } from "#test/support/wire.ts";
+import { type Code, codeOf, streamOfCommits } from "./test-support.ts";
+
+const SOCKETS = 64;
+/** Of the 32 that a process serves by default. */
+const QUARTER = 8;
+
+describe("what callers of git share", () => {
+  let app: TestApp;
+  let port: number;
+  let directory: string;
+  before(async () => {
+    app = await testApp();
+    port = await listen(app);
+    directory = await mkdtemp(join(tmpdir(), "fairlead-test-"));
+  });
+  after(async () => {
+    await app.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  const packet = (text: string) => (text.length + 4).toString(16).padStart(4, "0") + text;
+
+  /** Asks for all of a repository and reads nothing of it. */
+  async function cloneWithoutReading({ project, owner, repository }: Code): Promise<Socket> {
+    const head = await repository.objects.info("refs/heads/main");
+    const body = `${packet(`want ${head?.id} side-band-64k ofs-delta\n`)}0000${packet("done\n")}`;
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => {}).pause();
+    await once(socket, "connect");
+    socket.write(
+      [
+        `POST /${project.path_with_namespace}.git/git-upload-pack HTTP/1.1`,
+        `Host: 127.0.0.1:${port}`,
+        `Authorization: Basic ${Buffer.from(`any:${owner.token}`).toString("base64")}`,
+        "Content-Type: application/x-git-upload-pack-request",
+        `Content-Length: ${body.length}`,
+        "",
+        body,
+      ].join("\r\n"),
+    );
+    return socket;
+  }
+
+  test("sockets that read nothing leave the clones of others working", async () => {
+    const greedy = await codeOf(app, streamOfCommits([{ message: "Load", files: { load: randomBytes(30_000_000) } }]));
+    const other = await codeOf(app, streamOfCommits([{ message: "Begin", files: { "README.md": "# Harbour\n" } }]));
+    const sockets = await Promise.all(Array.from({ length: SOCKETS }, () => cloneWithoutReading(greedy)));
+    const uploads = async () => (await gitChildren()).filter((command) => command.includes("upload-pack"));
+    try {
+      await until("git runs for some of them", async () => (await uploads()).length >= QUARTER);
+      const address = `http://any:${other.owner.token}@127.0.0.1:${port}/${other.project.path_with_namespace}.git`;
+      for (let at = 0; at < 5; at++) {
+        const { code, stderr } = await git(["clone", "--quiet", "--bare", address, join(directory, `clone-${at}`)], {
+          cwd: directory,
+        });
+        assert.equal(code, 0, stderr);
+      }
+      assert.equal((await uploads()).length, QUARTER);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+    }
+    await until("git has ended", async () => (await uploads()).length === 0);
+  });
+});
