@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
+import { packet, readPacket } from "#git/pkt-line.ts";
 import { GitFailed, type PackCall } from "#git/storages/storage.ts";
 import { type Consumer, consumerOf } from "#lib/consumer.ts";
 import { Refusal } from "#lib/refusal.ts";
+import { firstEvent } from "#lib/streams.ts";
 import { recordKeyUse } from "#resources/deploy-keys/queries.ts";
 import { type Opened, openByPath } from "#resources/repositories/opening.ts";
 import { receivePush } from "#resources/repositories/push.ts";
@@ -85,11 +87,31 @@ async function serveGit(services: Services, comer: Comer, text: string, serving:
   await serve(services, opened, serving);
 }
 
+/**
+ * Starts the git that serves a fetch only when the client asks for something, so that a silent one holds no slot. That
+ * git tells the refs once more, to nobody; a ref that was removed in between is refused as it is over HTTP.
+ */
 async function serveFetch(_services: Services, { repository }: Opened, { wire, signal, protocol }: Serving) {
-  const git = await repository.uploadPack({ mode: "session", signal, ...(protocol && { protocol }) });
+  const call = { signal, ...(protocol && { protocol }) };
+  const advertising = await repository.uploadPack({ mode: "advertise session", ...call });
+  await send(advertising.output, wire.output, signal);
+  await advertising.ended;
+  const first = await firstPacket(wire.input);
+  signal.throwIfAborted();
+  if (!first) return;
+  const git = await repository.uploadPack({ mode: "session", ...call });
+  while ((await readPacket(git.output)) !== null);
+  git.input.write(packet(first));
   wire.input.pipe(git.input);
   await send(git.output, wire.output, signal);
   await git.ended;
+}
+
+/** The first packet of a client; undefined where it wants nothing more than to see the refs. */
+async function firstPacket(input: Readable): Promise<Buffer | undefined> {
+  if (input.readableLength === 0) await firstEvent(input, "readable", "end", "error", "close");
+  if (input.readableLength === 0) return undefined;
+  return (await readPacket(input)) ?? undefined;
 }
 
 /** Over SSH the refs are told and the commands taken in one session; each is done as over HTTP. */

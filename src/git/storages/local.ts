@@ -77,7 +77,7 @@ function localRepository(
   };
 
   function servePack(service: string, { mode, protocol, signal }: PackCall, env: Record<string, string> = {}) {
-    const advertises = mode === "advertise";
+    const advertises = mode === "advertise" || mode === "advertise session";
     return start({
       args: [service, ...PACK_MODES[mode], directory],
       env: { ...env, ...(protocol && { GIT_PROTOCOL: protocol }) },
@@ -206,6 +206,7 @@ const PACK_NEW = ["--geometric=2", "--write-midx"];
 
 const PACK_MODES: Readonly<Record<PackCall["mode"], readonly string[]>> = {
   advertise: ["--stateless-rpc", "--http-backend-info-refs"],
+  "advertise session": ["--http-backend-info-refs"],
   stateless: ["--stateless-rpc"],
   session: [],
 };

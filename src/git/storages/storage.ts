@@ -52,8 +52,11 @@ export interface Repository {
 
 /** How git is asked to serve a fetch or a push. */
 export interface PackCall {
-  /** `advertise` only tells the refs, `stateless` answers one request of HTTP, `session` speaks until its end. */
-  readonly mode: "advertise" | "stateless" | "session";
+  /**
+   * `advertise` only tells the refs, `stateless` answers one request of HTTP, `session` speaks until its end;
+   * `advertise session` tells the refs as a session begins.
+   */
+  readonly mode: "advertise" | "advertise session" | "stateless" | "session";
   /** What the client said in `Git-Protocol`, checked by `protocolOf`. */
   readonly protocol?: "version=1" | "version=2";
   readonly signal?: AbortSignal;

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import ssh2, { type Client, type ClientChannel } from "ssh2";
+import { git, gitOutput } from "#test/support/git.ts";
+import { gitChildren } from "#test/support/git-children.ts";
+import { until } from "#test/support/until.ts";
+import { type SshApp, sshApp } from "./test-support.ts";
+
+const CONNECTIONS = 4;
+const SESSIONS_EACH = 9;
+/** Of the 32 that a process serves by default. */
+const QUARTER = 8;
+
+describe("what fetches over SSH share", () => {
+  let app: SshApp;
+  let directory: string;
+  const clients: Client[] = [];
+  before(async () => {
+    app = await sshApp();
+    directory = await mkdtemp(join(tmpdir(), "fairlead-test-"));
+  });
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.destroy();
+    await until("git has ended", async () => (await uploads()).length === 0);
+  });
+  after(async () => {
+    await app.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  const uploads = async () => (await gitChildren()).filter((command) => command.includes("upload-pack"));
+
+  async function keyedProject() {
+    const user = await app.makeKeyedUser();
+    const { address, path } = await app.makeProject(user);
+    const copy = await app.pushFirst(address, user.options);
+    return { user, address, command: `git-upload-pack '${path}.git'`, copy };
+  }
+
+  /** Many sessions that were told the refs, each of which then says so much. */
+  async function openSessions({ user, command }: Awaited<ReturnType<typeof keyedProject>>, saying: string) {
+    const privateKey = await readFile(user.key.file, "utf8");
+    let told = 0;
+    for (let at = 0; at < CONNECTIONS; at++) {
+      const client = new ssh2.Client();
+      client.on("error", () => {});
+      clients.push(client);
+      client.connect({ host: "127.0.0.1", port: app.port, username: "git", privateKey });
+      await once(client, "ready");
+      for (let session = 0; session < SESSIONS_EACH; session++) {
+        const channel = await new Promise<ClientChannel>((resolve, reject) =>
+          client.exec(command, (error, made) => (error ? reject(error) : resolve(made))),
+        );
+        channel.once("data", () => told++);
+        if (saying !== "") channel.write(saying);
+      }
+    }
+    return { told: () => told };
+  }
+
+  const cloneOf = ({ user, address }: Awaited<ReturnType<typeof keyedProject>>, ...more: string[]) =>
+    git(["clone", "--quiet", "--bare", ...more, address, join(directory, `clone-${Math.random()}`)], {
+      cwd: directory,
+      env: app.tools.gitEnv(user.options),
+    });
+
+  test("sessions that say nothing hold no git, and the clones of others go on", async () => {
+    const sessions = await openSessions(await keyedProject(), "");
+    await until("all were told the refs", async () => sessions.told() === CONNECTIONS * SESSIONS_EACH);
+    await until("no git runs for them", async () => (await uploads()).length === 0);
+    const other = await keyedProject();
+    for (const version of ["0", "1", "2"]) {
+      const { code, stderr } = await cloneOf(other, `--config=protocol.version=${version}`);
+      assert.equal(code, 0, stderr);
+    }
+  });
+
+  test("sessions that begin to ask and say no more hold a quarter of what there is for all", async () => {
+    const greedy = await keyedProject();
+    const head = await gitOutput(["rev-parse", "HEAD"], { cwd: greedy.copy });
+    const want = `want ${head} side-band-64k ofs-delta\n`;
+    await openSessions(greedy, (want.length + 4).toString(16).padStart(4, "0") + want);
+    await until("as many run as may", async () => (await uploads()).length === QUARTER);
+    await sleep(200);
+    assert.equal((await uploads()).length, QUARTER);
+    const { code, stderr } = await cloneOf(await keyedProject());
+    assert.equal(code, 0, stderr);
+  });
+
+  test("a fetch of many rounds, a shallow and a partial one do as ever, in each version of the protocol", async () => {
+    const project = await keyedProject();
+    const { user, address, copy } = project;
+    const env = app.tools.gitEnv(user.options);
+    const commit = async (cwd: string, name: string) => {
+      await writeFile(join(cwd, name), randomBytes(100));
+      await gitOutput(["add", "."], { cwd });
+      await gitOutput(["commit", "--quiet", `--message=${name}`], { cwd });
+    };
+    for (let at = 0; at < 3; at++) await commit(copy, `shared-${at}`);
+    await gitOutput(["push", "--quiet", address, "main", "HEAD~1:refs/tags/before"], { cwd: copy, env });
+    for (const version of ["0", "1", "2"]) {
+      const protocol = `protocol.version=${version}`;
+      const into = join(directory, `rounds-${version}`);
+      await gitOutput(["clone", "--quiet", address, into], { cwd: directory, env });
+      // So many of its own that its first batch of names has none that the other side knows.
+      const lines = Array.from(
+        { length: 200 },
+        (_, at) => `commit refs/heads/own\ncommitter A <a@b> ${1_700_000_000 + at} +0000\ndata 1\nx\n`,
+      );
+      await gitOutput(["fast-import", "--quiet"], { cwd: into, input: lines.join("\n") });
+      await commit(copy, `more-${version}`);
+      await gitOutput(["push", "--quiet", address, "main"], { cwd: copy, env });
+      await gitOutput(["-c", protocol, "fetch", "--quiet", "origin"], { cwd: into, env });
+      const tip = await gitOutput(["rev-parse", "HEAD"], { cwd: copy });
+      assert.equal(await gitOutput(["rev-parse", "origin/main"], { cwd: into }), tip);
+
+      const shallow = join(directory, `shallow-${version}`);
+      await gitOutput(["-c", protocol, "clone", "--quiet", "--depth=1", address, shallow], { cwd: directory, env });
+      await gitOutput(["-c", protocol, "fetch", "--quiet", "--deepen=1"], { cwd: shallow, env });
+      assert.equal(await gitOutput(["rev-list", "--count", "HEAD"], { cwd: shallow }), "2");
+      const partial = join(directory, `partial-${version}`);
+      await gitOutput(["-c", protocol, "clone", "--quiet", "--filter=blob:none", address, partial], {
+        cwd: directory,
+        env,
+      });
+      const listed = await gitOutput(["-c", protocol, "ls-remote", address], { cwd: directory, env });
+      assert.match(listed, new RegExp(`^${tip}\tHEAD\n${tip}\trefs/heads/main\n.*refs/tags/before$`, "s"));
+    }
+    const empty = await app.makeProject(user);
+    assert.equal(await gitOutput(["ls-remote", empty.address], { cwd: directory, env }), "");
+  });
+});
