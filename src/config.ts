@@ -140,6 +140,12 @@ const settings = {
     "Clones and pushes that a process serves at once, a quarter of them for one user, and as many short looks into repositories; eight times as many wait",
     [1, 1000],
   ),
+  gitMemory: whole(
+    "FAIRLEAD_GIT_MEMORY",
+    2 * 2 ** 30,
+    "Bytes that a git process of a clone, a push or maintenance may allocate",
+    [64 * 2 ** 20, 2 ** 40],
+  ),
   gitMaxPack: whole("FAIRLEAD_GIT_MAX_PACK", 5 * 2 ** 30, "Bytes that one push may send", [2 ** 20, 2 ** 40]),
   jobConcurrency: counts(
     "FAIRLEAD_JOB_CONCURRENCY",

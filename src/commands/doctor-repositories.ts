@@ -13,7 +13,14 @@ type Looking = Pick<Services, "git" | "db">;
 
 /** Whether git and the storages of this installation can be used. */
 export async function checkGit({ git }: Pick<Services, "git">): Promise<Finding[]> {
-  return [await checkVersion(git), ...(await Promise.all(git.storages.map(checkStorage)))];
+  const version = await checkVersion(git);
+  const memory = version.good ? [await checkMemory(git)] : [];
+  return [version, ...memory, ...(await Promise.all(git.storages.map(checkStorage)))];
+}
+
+async function checkMemory(git: Services["git"]): Promise<Finding> {
+  if (await git.limitsMemory()) return good("The memory of git is limited");
+  return bad("The memory of git cannot be limited on this system, so that one diff may take all of it; run on Linux");
 }
 
 async function checkVersion(git: Services["git"]): Promise<Finding> {

@@ -215,6 +215,26 @@ describe("git processes", () => {
     await shared.close();
   });
 
+  test("allocate no more than they may, nor do their children", async () => {
+    const small = gitProcesses({ slots: 1, transferMemory: 48 * 2 ** 20, searchPath });
+    const input = Buffer.alloc(64 * 2 ** 20);
+    const hash: GitCall = { args: ["hash-object", "--stdin"], input, slot: "transfer", timeout: 20_000 };
+    const isTooLarge = (error: unknown) => error instanceof GitFailed && error.exitCode === 128 && error.outOfMemory;
+    await assert.rejects(outputOf(small, hash), isTooLarge);
+    await assert.rejects(outputOf(small, script("git hash-object --stdin", { input, slot: "transfer" })), isTooLarge);
+    assert.equal((await outputOf(small, { ...hash, slot: "short" })).length, 41);
+    await small.close();
+  });
+
+  test("get their arguments as they are, whatever a shell would make of them", async () => {
+    const hostile = "$(id) `id` ; id '\"* $0 ~ \\n";
+    const shown = await outputOf(processes, {
+      ...script('printf "%s" "$1"'),
+      args: [...script("printf %s").args, hostile],
+    });
+    assert.equal(shown, hostile);
+  });
+
   test("that cannot be started are told", async () => {
     const nowhere = gitProcesses({ slots: 1, searchPath: "/nonexistent" });
     await assert.rejects(outputOf(nowhere, script("true")), failed(null, /ENOENT/));

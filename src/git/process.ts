@@ -18,6 +18,8 @@ export interface GitCall {
   /** Milliseconds. */
   readonly timeout: number;
   readonly slot: SlotClass;
+  /** Bytes that it may allocate, where that is not what its slots allow. */
+  readonly memory?: number;
   /** Whose share of the slots it takes; left out, it is work of our own. */
   readonly consumer?: Consumer | undefined;
 }
@@ -49,13 +51,13 @@ export function gitProcesses({ searchPath, ...limits }: SlotLimits & { searchPat
   let closed = false;
 
   async function start(call: GitCall): Promise<Running> {
-    const { semaphore, claimOf } = slots[call.slot];
+    const { semaphore, memory, claimOf } = slots[call.slot];
     const release = await semaphore?.acquire({ ...claimOf(call.consumer ?? BACKGROUND), signal: call.signal });
     if (closed) {
       release?.();
       throw unavailable();
     }
-    const started = startGit(call, { ...env, ...call.env });
+    const started = startGit(call, call.memory ?? memory, { ...env, ...call.env });
     alive.add(started);
     void started.gone.then(() => {
       alive.delete(started);
@@ -86,9 +88,16 @@ interface Started extends Running {
   readonly gone: Promise<void>;
 }
 
-function startGit(call: GitCall, env: Record<string, string>): Started {
+/**
+ * Limits what git and each of its children may allocate, then becomes git. Packs that git maps do not count, so that a
+ * large repository needs no larger limit. Nothing of the arguments is read by the shell.
+ */
+const LIMITED_GIT = 'ulimit -d "$0" 2>/dev/null; exec git "$@"';
+
+function startGit(call: GitCall, memory: number, env: Record<string, string>): Started {
+  const args = ["-c", LIMITED_GIT, String(Math.floor(memory / 1024)), ...call.args];
   // A group of its own, so that the children of git can be ended with it.
-  const child = spawn("git", call.args, { env, cwd: "/", stdio: "pipe", detached: true });
+  const child = spawn("sh", args, { env, cwd: "/", stdio: "pipe", detached: true });
   const signalGroup = (signal: NodeJS.Signals) => {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, signal);

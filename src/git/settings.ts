@@ -35,6 +35,8 @@ export function gitSettings({ maxPack }: { readonly maxPack: number }): Readonly
     ["uploadpack.allowReachableSHA1InWant", "true"],
     ["pack.writeReverseIndex", "true"],
     ["pack.threads", String(Math.min(availableParallelism(), 4))],
+    // Each thread looks for deltas among ten objects, which may have 50 MB each.
+    ["pack.windowMemory", "256m"],
   ];
   return Object.fromEntries([
     // One allocation at most so large: a few bytes of a pack can ask for gigabytes.

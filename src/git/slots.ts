@@ -3,7 +3,7 @@ import { BACKGROUND, type Consumer } from "#lib/consumer.ts";
 import { type Claim, type FairSemaphore, fairSemaphore } from "#lib/semaphore.ts";
 
 /**
- * What a git process is for, which decides how many run at once:
+ * What a git process is for, which decides how many run at once and how much memory each may allocate:
  * `short` looks something up; `heavy` compares files, which takes memory; `transfer` lasts as long as its client
  * likes, so that nothing else may wait for it; `batch` is kept to answer for objects; `maintenance` packs.
  */
@@ -14,15 +14,22 @@ export interface SlotLimits {
   readonly slots: number;
   /** Batches that are kept with nothing to do. */
   readonly idleBatches?: number;
+  /** Bytes that a process of a transfer or of maintenance may allocate. */
+  readonly transferMemory?: number;
 }
 
 interface SlotClassLimits {
+  readonly memory: number;
   /** Left out where the caller bounds how many there are. */
   readonly semaphore?: FairSemaphore;
   claimOf(consumer: Consumer): Omit<Claim, "signal">;
 }
 
 export const IDLE_BATCHES_PER_STORAGE = 16;
+/** A clone and a push of 2 GB allocate 60 MB; what takes more are millions of objects. */
+const TRANSFER_MEMORY_BYTES = 2 * 2 ** 30;
+/** A diff of two files of 10 MB allocates 90 MB; a walk through a million commits, not packed yet, more than 256 MB. */
+const READ_MEMORY_BYTES = 512 * 2 ** 20;
 const MIN_HEAVY_SLOTS = 8;
 const WAITING_PER_SLOT = 8;
 const MAX_WAIT_MS = 30_000;
@@ -33,6 +40,7 @@ const MAX_TRANSFER_WAIT_MS = 120_000;
 export function gitSlots({
   slots,
   idleBatches = IDLE_BATCHES_PER_STORAGE,
+  transferMemory = TRANSFER_MEMORY_BYTES,
 }: SlotLimits): Readonly<Record<SlotClass, SlotClassLimits>> {
   const heavySlots = Math.min(slots, Math.max(MIN_HEAVY_SLOTS, availableParallelism()));
   const maxWaiting = slots * WAITING_PER_SLOT;
@@ -41,12 +49,12 @@ export function gitSlots({
     claimOf: (consumer: Consumer) => claimOf(consumer, slots),
   });
   return {
-    short: shared(slots, MAX_WAIT_MS),
-    heavy: shared(heavySlots, MAX_WAIT_MS),
-    transfer: shared(slots, MAX_TRANSFER_WAIT_MS),
+    short: { memory: READ_MEMORY_BYTES, ...shared(slots, MAX_WAIT_MS) },
+    heavy: { memory: READ_MEMORY_BYTES, ...shared(heavySlots, MAX_WAIT_MS) },
+    transfer: { memory: transferMemory, ...shared(slots, MAX_TRANSFER_WAIT_MS) },
     // One batch answers all consumers, and is idle most of the time: whoever had it started must not pay for that.
-    batch: { ...shared(slots + idleBatches, MAX_WAIT_MS), claimOf: uncapped },
-    maintenance: { claimOf: uncapped },
+    batch: { memory: READ_MEMORY_BYTES, ...shared(slots + idleBatches, MAX_WAIT_MS), claimOf: uncapped },
+    maintenance: { memory: transferMemory, claimOf: uncapped },
   };
 }
 

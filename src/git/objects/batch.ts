@@ -1,5 +1,6 @@
 import { Refusal, unavailable } from "#lib/refusal.ts";
 import type { Repository, Running } from "#git/storages/storage.ts";
+import { explained } from "./output.ts";
 import { keepFacts } from "./facts.ts";
 import type { ObjectInfo, Objects, ObjectType } from "./object.ts";
 
@@ -166,7 +167,7 @@ function startBatch(start: () => Promise<Running>, whenDone: () => void): Batch 
     const [first] = waiting;
     if (!first) return;
     first.deaths += 1;
-    if (first.deaths > 1) waiting.shift()?.reject(error);
+    if (first.deaths > 1) waiting.shift()?.reject(explained(error));
     if (waiting.length > 0) begin();
     else whenDone();
   }

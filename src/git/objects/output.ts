@@ -2,10 +2,14 @@ import { GitFailed, type PlumbingCall, type Repository } from "#git/storages/sto
 import { Refusal } from "#lib/refusal.ts";
 
 const TOO_LONG = "This takes too long to find out in this repository; ask for less of it at once";
+const TOO_MUCH_MEMORY =
+  "This takes more memory than git may use here; ask for less of it at once, or clone the repository and look there";
 
-/** What git could not finish in its time is refused in words; everything else that goes wrong is a bug. */
+/** What git could not finish in its time or memory is refused in words; everything else that goes wrong is a bug. */
 export function explained(error: unknown): unknown {
-  if (!(error instanceof GitFailed) || !error.stderr.startsWith("out of time")) return error;
+  if (!(error instanceof GitFailed)) return error;
+  if (error.outOfMemory) return new Refusal("too large", TOO_MUCH_MEMORY);
+  if (!error.stderr.startsWith("out of time")) return error;
   return new Refusal("unavailable", `503 Service Unavailable - ${TOO_LONG}`, { retryAfter: 60 });
 }
 

@@ -5,12 +5,13 @@ import { IDLE_BATCHES_PER_STORAGE } from "#git/slots.ts";
 import { unavailable } from "#lib/refusal.ts";
 import { mutexByKey } from "#lib/semaphore.ts";
 import { localStorage } from "./local.ts";
-import type { Repository, Storage } from "./storage.ts";
+import { GitFailed, type Repository, type Storage } from "./storage.ts";
 
 const directoriesOf = ({ storages, dataDir }: Config): Readonly<Record<string, string>> =>
   storages ?? { default: join(dataDir, "repositories") };
 
 const MOST_WAITING = 100;
+const PROBE_BYTES = 64 * 2 ** 20;
 
 /** Git as this process uses it: the storages it knows, and all processes of git on them. */
 export interface Git {
@@ -24,6 +25,8 @@ export interface Git {
   inTurn<T>(repository: Repository, ref: string, write: () => Promise<T>): Promise<T>;
   /** Of the git that is installed. */
   version(): Promise<string>;
+  /** Whether the memory of git is limited: where it can be, git must not get more than it may have. */
+  limitsMemory(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -32,6 +35,7 @@ export function openGit(config: Config): Git {
   const processes = gitProcesses({
     slots: config.gitProcesses,
     idleBatches: IDLE_BATCHES_PER_STORAGE * directories.length,
+    transferMemory: config.gitMemory,
     searchPath: config.searchPath,
   });
   const storages = directories.map(([name, directory]) =>
@@ -50,6 +54,22 @@ export function openGit(config: Config): Git {
       const git = await processes.start({ args: ["version"], timeout: 10_000, slot: "short" });
       const [output] = await Promise.all([collect(git.output), git.ended]);
       return /\d+\.\d+(?:\.\d+)*/.exec(output.toString())?.[0] ?? "";
+    },
+    async limitsMemory() {
+      const memory = PROBE_BYTES / 2;
+      const args = ["hash-object", "--stdin"];
+      const git = await processes.start({
+        args,
+        slot: "short",
+        memory,
+        input: Buffer.alloc(PROBE_BYTES),
+        timeout: 10_000,
+      });
+      git.output.resume();
+      return git.ended.then(
+        () => false,
+        (error: unknown) => error instanceof GitFailed && error.outOfMemory,
+      );
     },
     close: () => processes.close(),
   };

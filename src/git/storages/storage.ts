@@ -118,16 +118,22 @@ export interface Running {
   stop(): void;
 }
 
+/** What git says when it cannot have the memory that it asks for; of a diff it says only this. */
+const OUT_OF_MEMORY = /out of memory|cannot allocate memory|attempting to allocate|unable to generate diff/i;
+
 /** Git ended otherwise than well. The text is git's own and may name paths: it is for the log. */
 export class GitFailed extends Error {
   readonly command: string;
   readonly exitCode: number | null;
   readonly stderr: string;
+  /** Whether it needed more memory than it may have. */
+  readonly outOfMemory: boolean;
 
   constructor(command: string, exitCode: number | null, stderr: string) {
     super(`git ${command} ended with ${exitCode ?? "a signal"}: ${stderr.slice(0, 500)}`);
     this.command = command;
     this.exitCode = exitCode;
     this.stderr = stderr;
+    this.outOfMemory = OUT_OF_MEMORY.test(stderr);
   }
 }

@@ -2,6 +2,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Logger } from "pino";
+import { explained } from "#git/objects/output.ts";
 import { FLUSH, packet } from "#git/pkt-line.ts";
 import { GitFailed, type PackCall, type Running } from "#git/storages/storage.ts";
 import { badRequest, Refusal, tooLarge } from "#lib/refusal.ts";
@@ -58,7 +59,8 @@ export async function fetchPack(
 /** What git says once it has begun, so that a request which it cannot read is refused as one. */
 async function saying(pieces: AsyncGenerator<Buffer>): Promise<AsyncIterable<Buffer>> {
   const first = await pieces.next().catch((error: unknown) => {
-    throw error instanceof GitFailed && error.exitCode !== null ? badRequest("what git sent cannot be read") : error;
+    if (!(error instanceof GitFailed) || error.exitCode === null || error.outOfMemory) throw explained(error);
+    throw badRequest("what git sent cannot be read");
   });
   return (async function* () {
     if (first.done) return;

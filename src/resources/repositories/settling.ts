@@ -145,7 +145,8 @@ export async function isAncestor(repository: Repository, ancestor: string, id: s
     return true;
   } catch (error) {
     // 1 says no; 128 that there is no such commit, as where the objects of a push never came.
-    if (error instanceof GitFailed && (error.exitCode === 1 || error.exitCode === 128)) return false;
+    const isNo = error instanceof GitFailed && !error.outOfMemory && (error.exitCode === 1 || error.exitCode === 128);
+    if (isNo) return false;
     throw error;
   }
 }
