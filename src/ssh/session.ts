@@ -2,14 +2,14 @@ import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { packet, readPacket } from "#git/pkt-line.ts";
 import { GitFailed, type PackCall } from "#git/storages/storage.ts";
-import { type Consumer, consumerOf } from "#lib/consumer.ts";
+import { consumerOf } from "#lib/consumer.ts";
 import { Refusal } from "#lib/refusal.ts";
 import { firstEvent } from "#lib/streams.ts";
 import { recordKeyUse } from "#resources/deploy-keys/queries.ts";
 import { type Opened, openByPath } from "#resources/repositories/opening.ts";
 import { receivePush } from "#resources/repositories/push.ts";
 import type { Services } from "#services.ts";
-import { comingWith, type Comer } from "./callers.ts";
+import { comingWith, type Comer, principalOf } from "./callers.ts";
 import { readGitCommand } from "./commands.ts";
 
 /** The ends of a session, whoever made them: our own server, or sshd by way of `git-session`. */
@@ -70,10 +70,6 @@ interface Serving {
   readonly line: Record<string, unknown>;
 }
 
-/** Each key of a user counts for that user. */
-const consumerAt = (address = "", { key }: Comer): Consumer =>
-  consumerOf(address, key.kind === "user" ? `user ${key.user.id}` : `deploy key ${key.id}`);
-
 async function serveGit(services: Services, comer: Comer, text: string, serving: Serving) {
   const command = readGitCommand(text);
   if (!command) {
@@ -82,7 +78,13 @@ async function serveGit(services: Services, comer: Comer, text: string, serving:
   }
   const { operation, need, serve } = SERVICES[command.service];
   serving.line["operation"] = operation;
-  const opened = await openByPath(services, comer.caller, command.path, need, consumerAt(serving.address, comer));
+  const opened = await openByPath(
+    services,
+    comer.caller,
+    command.path,
+    need,
+    consumerOf(serving.address ?? "", principalOf(comer)),
+  );
   serving.line["project_id"] = opened.project.id;
   await serve(services, opened, serving);
 }

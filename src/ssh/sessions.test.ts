@@ -11,8 +11,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import ssh2, { type ClientChannel } from "ssh2";
 import { git, gitOutput } from "#test/support/git.ts";
+import { gitProcesses } from "#test/support/git-processes.ts";
 import { until } from "#test/support/until.ts";
-import { gitProcesses, type SshApp, sshApp } from "./test-support.ts";
+import { type SshApp, sshApp } from "./test-support.ts";
 
 describe("git over SSH", () => {
   let app: SshApp;

@@ -8,7 +8,7 @@ import { after, afterEach, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import ssh2, { type Client, type ClientChannel } from "ssh2";
 import { git, gitOutput } from "#test/support/git.ts";
-import { gitChildren } from "#test/support/git-children.ts";
+import { gitProcesses } from "#test/support/git-processes.ts";
 import { until } from "#test/support/until.ts";
 import { type SshApp, sshApp } from "./test-support.ts";
 
@@ -34,7 +34,7 @@ describe("what fetches over SSH share", () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  const uploads = async () => (await gitChildren()).filter((command) => command.includes("upload-pack"));
+  const uploads = () => gitProcesses("upload-pack");
 
   async function keyedProject() {
     const user = await app.makeKeyedUser();

@@ -8,8 +8,9 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import ssh2, { type Client, type ClientChannel } from "ssh2";
 import { git, gitOutput } from "#test/support/git.ts";
+import { gitProcesses } from "#test/support/git-processes.ts";
 import { until } from "#test/support/until.ts";
-import { gitProcesses, type SshApp, sshApp } from "./test-support.ts";
+import { type SshApp, sshApp } from "./test-support.ts";
 
 const MIN_BYTES = 16 * 1024;
 const TAKING_MS = 1_000;

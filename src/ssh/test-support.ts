@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
 import { sql } from "kysely";
 import { readSshKey } from "#lib/ssh-keys.ts";
 import { testApp, type TestUser } from "#test/support/app.ts";
@@ -79,17 +78,4 @@ export async function sshApp(env: Record<string, string> = {}, rates?: SessionRa
       await app.close();
     },
   };
-}
-
-/** The processes of a service of git that this process started and that still run. */
-export async function gitProcesses(service: "upload-pack" | "receive-pack"): Promise<number[]> {
-  const found: number[] = [];
-  for (const task of await readdir("/proc/self/task")) {
-    const children = await readFile(`/proc/self/task/${task}/children`, "utf8").catch(() => "");
-    for (const child of children.split(" ").filter(Boolean)) {
-      const command = await readFile(`/proc/${child}/cmdline`, "utf8").catch(() => "");
-      if (command.startsWith("git\0") && command.includes(service)) found.push(Number(child));
-    }
-  }
-  return found;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { readConfig } from "#config.ts";
-import { gitChildren } from "#test/support/git-children.ts";
+import { gitProcesses } from "#test/support/git-processes.ts";
 import { type Git, openGit } from "./open.ts";
 import { projectRepository } from "./storage.ts";
 
@@ -29,7 +29,7 @@ describe("batches of many repositories at once", () => {
     const repositories = ids.map((id) => opened.storage("default").repository(projectRepository(id)));
     for (const repository of repositories) await repository.create("main");
     let most = 0;
-    const watching = setInterval(async () => (most = Math.max(most, (await gitChildren()).length)), 2);
+    const watching = setInterval(async () => (most = Math.max(most, (await gitProcesses()).length)), 2);
     const found = await Promise.all(repositories.map(({ objects }) => objects.info("HEAD")));
     clearInterval(watching);
     assert.deepEqual(new Set(found), new Set([undefined]));

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { git } from "#test/support/git.ts";
-import { gitChildren } from "#test/support/git-children.ts";
+import { gitProcesses } from "#test/support/git-processes.ts";
 import { until } from "#test/support/until.ts";
 import { listen } from "#test/support/wire.ts";
 import { type Code, codeOf, streamOfCommits } from "./test-support.ts";
@@ -58,7 +58,7 @@ describe("what callers of git share", () => {
     const greedy = await codeOf(app, streamOfCommits([{ message: "Load", files: { load: randomBytes(30_000_000) } }]));
     const other = await codeOf(app, streamOfCommits([{ message: "Begin", files: { "README.md": "# Harbour\n" } }]));
     const sockets = await Promise.all(Array.from({ length: SOCKETS }, () => cloneWithoutReading(greedy)));
-    const uploads = async () => (await gitChildren()).filter((command) => command.includes("upload-pack"));
+    const uploads = () => gitProcesses("upload-pack");
     try {
       await until("git runs for some of them", async () => (await uploads()).length >= QUARTER);
       const address = `http://any:${other.owner.token}@127.0.0.1:${port}/${other.project.path_with_namespace}.git`;

@@ -1,13 +1,13 @@
 import { readdir, readFile } from "node:fs/promises";
 
-/** The commands of git that this process started and that still run, each as its arguments in one line. */
-export async function gitChildren(): Promise<string[]> {
-  const found: string[] = [];
+/** The processes of git that this process started and that still run, those whose command has the word. */
+export async function gitProcesses(word = ""): Promise<number[]> {
+  const found: number[] = [];
   for (const task of await readdir("/proc/self/task")) {
     const children = await readFile(`/proc/self/task/${task}/children`, "utf8").catch(() => "");
     for (const child of children.split(" ").filter(Boolean)) {
       const command = await readFile(`/proc/${child}/cmdline`, "utf8").catch(() => "");
-      if (command.startsWith("git\0")) found.push(command.replaceAll("\0", " "));
+      if (command.startsWith("git\0") && command.includes(word)) found.push(Number(child));
     }
   }
   return found;
