@@ -12,7 +12,7 @@ import { makeJudge } from "./judge.ts";
 import { planted, plantedBefore } from "./plants.ts";
 import { bytesOf } from "./request.ts";
 import { seedOf } from "./seed.ts";
-import { type Failure, failureOf, shown, Tally } from "./tally.ts";
+import { type Block, type Failure, failureOf, shown, Tally } from "./tally.ts";
 import { makeWorld } from "./world.ts";
 
 /** What a process is to do: every case whose index falls to it. */
@@ -44,7 +44,10 @@ interface Suspect {
 
 const LANES = 8;
 const SLOWEST = 1000;
-const LONGEST_BLOCK = 250;
+const MAX_BLOCK_MS = 100;
+/** Blocks from here on are looked at again alone, so many of them. */
+const MIN_SUSPECT_MS = 25;
+const MAX_SUSPECTS = 100;
 /** After so many cases all lanes wait until everything is as it was. */
 const BATCH = 200;
 const MOST_SHRUNK = 8;
@@ -90,7 +93,7 @@ async function runInside(share: Share, tally: Tally) {
   const [quietLane] = lanes as [Lane];
   const busy = new Map<number, Suspect>();
   const slow: Suspect[] = [];
-  const blocking = new Map<number, Suspect>();
+  const blocking = new Map<number, Suspect & { readonly ms: number }>();
   const last = Math.max(share.cases, seeds.length);
   let next = share.worker;
   const indexes = share.only && [...share.only];
@@ -174,13 +177,15 @@ async function runInside(share: Share, tally: Tally) {
     );
   }
 
-  // Time of this thread, not of the clock: what other processes take from the machine is nobody's fault here.
+  // Time of this thread, not of the clock: what other processes take from the machine does not count.
   let recent: Suspect[] = [];
   let spent = process.threadCpuUsage();
   const watch = setInterval(() => {
     const { user, system } = process.threadCpuUsage(spent);
-    const isBlocked = (user + system) / 1000 > LONGEST_BLOCK;
-    for (const suspect of isBlocked ? [...recent, ...busy.values()] : []) blocking.set(suspect.index, suspect);
+    const ms = (user + system) / 1000;
+    for (const suspect of ms > MIN_SUSPECT_MS ? [...recent, ...busy.values()] : []) {
+      blocking.set(suspect.index, { ...suspect, ms: Math.max(ms, blocking.get(suspect.index)?.ms ?? 0) });
+    }
     spent = process.threadCpuUsage();
     recent = [];
   }, 20);
@@ -208,11 +213,12 @@ async function runInside(share: Share, tally: Tally) {
   const { user, system } = process.threadCpuUsage(start);
   clearInterval(watch);
   await accuse(slow, "slower than 1 s", async (item) => (await probe(quietLane, item)).took > SLOWEST);
-  await accuse([...blocking.values()], "blocks the event loop for more than 250 ms", async (item) => {
-    const start = process.threadCpuUsage();
-    await probe(quietLane, item);
-    const { user, system } = process.threadCpuUsage(start);
-    return (user + system) / 1000 > LONGEST_BLOCK;
+  let longest: Block | undefined;
+  const suspects = [...blocking.values()].toSorted((a, b) => b.ms - a.ms).slice(0, MAX_SUSPECTS);
+  await accuse(suspects, `blocks the event loop for more than ${MAX_BLOCK_MS} ms`, async (item) => {
+    const ms = await longestBlock(() => probe(quietLane, item));
+    if (ms > (longest?.ms ?? 0)) longest = { ms, request: shown(bytesOf(item.asked)) };
+    return ms > MAX_BLOCK_MS;
   });
 
   /** Asks again what was slow among others, with nothing else going on, until one of its operation is guilty. */
@@ -246,7 +252,23 @@ async function runInside(share: Share, tally: Tally) {
   }
   for (const lane of lanes) lane.close();
   await app.close();
-  return tally.outcome((user + system) / 1_000_000);
+  return { ...tally.outcome((user + system) / 1_000_000), longest };
+}
+
+/** Milliseconds of this thread's time for which work kept the event loop from going on, at the longest. */
+async function longestBlock(work: () => Promise<unknown>): Promise<number> {
+  let used = process.threadCpuUsage();
+  let longest = 0;
+  const look = () => {
+    const { user, system } = process.threadCpuUsage(used);
+    used = process.threadCpuUsage();
+    longest = Math.max(longest, (user + system) / 1000);
+  };
+  const timer = setInterval(look, 1);
+  await work();
+  clearInterval(timer);
+  look();
+  return longest;
 }
 
 const NO_ANSWER: Answer = { status: 0, headers: [], headBytes: 0, body: Buffer.alloc(0), closes: true };

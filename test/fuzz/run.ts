@@ -102,7 +102,8 @@ function runProcess(file: string, argument: object, whereabouts: () => number[])
   return promise;
 }
 
-function report({ passed, failed, busy, kinds, statuses, operations: counted, failures }: Outcome, seconds: number) {
+function report(outcome: Outcome, seconds: number) {
+  const { passed, failed, busy, kinds, statuses, operations: counted, failures, longest } = outcome;
   const counts = (of: Readonly<Record<string, number>>) =>
     Object.entries(of)
       .map(([name, count]) => `${name} ${count}`)
@@ -114,6 +115,7 @@ function report({ passed, failed, busy, kinds, statuses, operations: counted, fa
     console.log(`  ${name}: ${reached} reached, ${succeeded} succeeded`);
   }
   console.log(`speed: ${total} cases in ${seconds.toFixed(1)} s, ${Math.round(total / busy)} a second of one core`);
+  if (longest) console.log(`longest block of the event loop: ${longest.ms.toFixed(1)} ms by ${longest.request}`);
   const wanted = partial || cases < LONG ? [] : operationsOf(resources);
   const unreached = wanted.filter(
     ({ name }) => !HOPELESS.has(name) && new RegExp(operations).test(name) && !counted[name]?.[1],

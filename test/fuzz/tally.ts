@@ -23,6 +23,13 @@ export interface Outcome {
   /** How often each operation was reached, and how often it succeeded. */
   readonly operations: Readonly<Record<string, readonly [reached: number, succeeded: number]>>;
   readonly failures: readonly Failure[];
+  /** The longest that one request kept the event loop busy, asked alone. */
+  readonly longest?: Block | undefined;
+}
+
+export interface Block {
+  readonly ms: number;
+  readonly request: string;
 }
 
 const MOST_SHOWN = 1500;
@@ -143,5 +150,6 @@ export function sum(outcomes: readonly Outcome[]): Outcome {
     statuses,
     operations,
     failures: [...failures.values()],
+    longest: outcomes.flatMap(({ longest }) => longest ?? []).toSorted((a, b) => b.ms - a.ms)[0],
   };
 }
