@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import type { Static, TObject, TProperties, TSchema } from "typebox";
 import type { Access } from "#access/access.ts";
+import type { Actor } from "#access/actor.ts";
 import type { Databases, Db, Tx } from "#db/database.ts";
 import type { Consumer } from "#lib/consumer.ts";
 import type { Services } from "#services.ts";
@@ -67,6 +68,8 @@ interface Common {
   setHeader(name: string, value: string): void;
   /** Aborted when the caller leaves before the answer is whole. */
   gone(): AbortSignal;
+  /** Authenticates the caller again by what they showed; refused if it has ended since. For writes that take long. */
+  reauthenticate(): Promise<Actor | null>;
 }
 
 interface Reads {

@@ -48,6 +48,13 @@ export interface Exchange {
   charge: Charge | undefined;
 }
 
+/** Aborted when the caller leaves before the answer is whole. */
+export function goneSignal(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.once("close", () => response.writableFinished || gone.abort());
+  return gone.signal;
+}
+
 /** Who is charged for what this request takes. */
 export const consumerFor = ({ address, actor }: Exchange): Consumer =>
   consumerOf(address, actor ? `user ${actor.user.id}` : undefined);

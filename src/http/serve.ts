@@ -1,9 +1,8 @@
-import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { TObject } from "typebox";
 import { type Origin, requireActor } from "#access/access.ts";
-import { ANONYMOUS, authenticate } from "#access/authenticate.ts";
+import { ANONYMOUS, authenticate, type Authenticated } from "#access/authenticate.ts";
 import { forbidden, Refusal } from "#lib/refusal.ts";
 import { writeAudit } from "./audit.ts";
 import { type Encoding, encodingOf, mayBeLarge, readBody, readBodyParams, streamBody } from "./body.ts";
@@ -13,6 +12,7 @@ import { noSuchRoute } from "./errors.ts";
 import {
   consumerFor,
   type Exchange,
+  goneSignal,
   reserveMemory,
   sendError,
   sendJson,
@@ -87,11 +87,16 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
     const sent = async () => readParams(await withRest(request, raw, encoding));
     const caller = endpoint.keepsAnswer ? await identifyOrRepeat(exchange, raw, sent) : await identify(exchange, raw);
     if ("repeated" in caller) return gate(caller.repeated);
-    const { actor, row } = caller;
+    const { actor, again } = caller;
     exchange.actor = actor;
     if (!isPaidFor) throw forbidden();
-    const granted = await endpoint.access.check({ config, settings, db, actor, row, path, ...originOf(exchange) });
+    const check = ({ actor, row }: Authenticated) =>
+      endpoint.access.check({ config, settings, db, actor, row, path, ...originOf(exchange) });
+    const granted = await check(caller);
     const params = await sent();
+    const bytes = typeof body === "object" ? await readBody(request.raw, body.bytes) : undefined;
+    // Whoever sends slowly may have lost their rights meanwhile.
+    const later = bytes || encoding === "multipart" || isLate(request) ? await check(await again()) : undefined;
     const site = kernel.siteOf(request);
     const context: Record<string, unknown> = {
       services,
@@ -102,7 +107,8 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
       header: (name: string) => request.headers[name]?.toString(),
       setHeader: (name: string, value: string) => exchange.headers.push(name, value),
       gone: () => goneSignal(exchange.reply.raw),
-      ...granted,
+      reauthenticate: async () => (await again()).actor,
+      ...(later ?? granted),
       params,
       ...data,
     };
@@ -113,8 +119,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
       });
     }
     if (body === "stream") context["body"] = streamBody(request.raw, exchange.reply.raw);
-    else if (body !== "params") {
-      const bytes = await readBody(request.raw, body.bytes);
+    else if (bytes && typeof body === "object") {
       context["body"] = bytes;
       context["json"] = () => parseJson(bytes, body.json);
     }
@@ -215,16 +220,19 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   });
 
   async function identify(exchange: Exchange, raw: RawSet) {
-    if (endpoint.access.ignoresCredentials) return ANONYMOUS;
+    if (endpoint.access.ignoresCredentials) return { ...ANONYMOUS, again: () => Promise.resolve(ANONYMOUS) };
     const { request } = exchange;
     const credentials = credentialsOf(request, raw, originOf(exchange), ownSiteOf(request), endpoint.access.forGit);
     const caller = await authenticate(db, credentials, endpoint.access, reads);
+    // A token that ended during its own request is refused, but nobody showed it after its end.
+    const rule = { ...endpoint.access, onRevokedToken: () => Promise.resolve() };
+    const again = () => authenticate(db, credentials, rule, reads);
     if (caller.actor?.kind === "user by session" && request.headers["sec-fetch-site"] === undefined)
       kernel.warnOfPlainSession();
     if (endpoint.access.signedIn) requireActor(caller.actor);
     if (caller.used) services.tokenUse.note(caller.used);
     countRequest(services, exchange, limit, caller.actor?.user.id);
-    return caller;
+    return { ...caller, again };
   }
 
   /** Where to ask again for what is found by another name now: the same request, by id and without a secret. */
@@ -274,11 +282,5 @@ const originOf = ({ address, id, request }: Exchange): Origin => ({
   requestId: id,
   agent: request.headers["user-agent"] ?? "",
 });
-
-function goneSignal(response: ServerResponse): AbortSignal {
-  const gone = new AbortController();
-  response.once("close", () => response.writableFinished || gone.abort());
-  return gone.signal;
-}
 
 const pathOf = (request: FastifyRequest) => request.originalUrl.split("?", 1)[0] ?? "";

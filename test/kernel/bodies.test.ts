@@ -3,13 +3,17 @@ import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { after, before, describe, test } from "node:test";
 import { json } from "node:stream/consumers";
+import { sql } from "kysely";
 import Type from "typebox";
 import { anyone, signedIn } from "#access/access.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { INGESTION_LIMITS, PARAMETER_LIMITS } from "#http/params/json.ts";
 import { resources } from "#resources/index.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
+import { until } from "#test/support/until.ts";
 import { listen, multipart, send } from "#test/support/wire.ts";
+
+const formOf = (title: string) => `--x\r\ncontent-disposition: form-data; name="title"\r\n\r\n${title}\r\n--x--\r\n`;
 
 const Size = Type.Object({ bytes: Type.Integer() });
 let chunksRead = 0;
@@ -230,6 +234,44 @@ describe("bodies that wait for authentication", () => {
     assert.equal(chunksRead, 0);
     assert.equal(await answerTo("/api/v4/users", { ...form, "private-token": user.token }), 403);
   });
+
+  for (const [name, target, type, body] of [
+    ["a form", "/bodies/form", "multipart/form-data; boundary=x", formOf("knots")],
+    ["a large body of parameters", "/bodies/large/s", "application/json", '{"text":"knots"}'],
+    ["a raw body", "/bodies/strict", "application/json", '{"text":"knots"}'],
+  ] as const) {
+    test(`${name} that comes slowly is refused if its sender lost their rights meanwhile`, async () => {
+      const ending = async (columns: Parameters<typeof app.makeUser>[0], revoked: boolean) => {
+        const sender = await app.makeUser();
+        const headers = { "private-token": sender.token, "content-type": type };
+        const asked = request({ host: "127.0.0.1", port, method: "POST", path: `/api/v4${target}`, headers });
+        asked.write(body.slice(0, 10));
+        const { write } = app.services.db;
+        const token = write.selectFrom("personal_access_tokens").where("id", "=", sender.tokenId);
+        await until("the sender was let in", async () => {
+          const { last_used_at } = await token.select("last_used_at").executeTakeFirstOrThrow();
+          return last_used_at !== null;
+        });
+        await write
+          .updateTable("users")
+          .set({ ...columns, updated_at: sql`now()` })
+          .where("id", "=", sender.id)
+          .execute();
+        if (revoked) {
+          const ended = { revoked_at: sql<string>`now()` };
+          await write.updateTable("personal_access_tokens").set(ended).where("id", "=", sender.tokenId).execute();
+        }
+        asked.end(body.slice(10));
+        const [answer] = (await once(asked, "response")) as [IncomingMessage];
+        answer.resume();
+        return answer.statusCode;
+      };
+      assert.deepEqual(
+        await Promise.all([ending({}, false), ending({}, true), ending({ state: "blocked" }, false)]),
+        [201, 401, 403],
+      );
+    });
+  }
 
   test("a form is read once the caller is known", async () => {
     const { payload, headers } = multipart({ title: "knots" });
