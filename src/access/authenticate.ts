@@ -3,7 +3,7 @@ import type { Databases } from "#db/database.ts";
 import { badParameter, forbidden, missing, Refusal, unauthenticated } from "#lib/refusal.ts";
 import type { Access, Origin } from "./access.ts";
 import type { ActingUser, CallerRow, Actor, UserByToken } from "./actor.ts";
-import { actingUserByIdOrName, callerByDigest } from "./callers.ts";
+import { actingUserById, actingUserByIdOrName, callerByDigest } from "./callers.ts";
 import type { Scope } from "./scopes.ts";
 import { callerBySession, isFromOurPage, type SessionRow, type ShownSession } from "./sessions.ts";
 import { NOT_INTERNAL } from "./user-kinds.ts";
@@ -106,6 +106,14 @@ export function stateProblem(user: ActingUser): string | undefined {
 function refuseBadState(user: ActingUser) {
   const problem = stateProblem(user);
   if (problem !== undefined) throw forbidden(problem);
+}
+
+/** The user whom a job works for, read on the primary; refused if their account may not act any more. */
+export async function authenticateJobUser(db: Databases, id: number): Promise<ActingUser> {
+  const user = await actingUserById(db, id);
+  if (!user) throw missing("User");
+  refuseBadState(user);
+  return user;
 }
 
 /** Refuses a token whose scopes do not open what the rule is for. */

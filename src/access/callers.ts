@@ -43,6 +43,8 @@ const byName: Lookup<string, ActingUser & { key: string }> = {
 export const callerByDigest = (db: Databases, digest: string): Promise<CallerRow | undefined> =>
   db.point.load(byDigest, digest);
 
+export const actingUserById = (db: Databases, id: number): Promise<ActingUser | undefined> => db.point.load(byId, id);
+
 /** A user by id, or by username in any case; an id is tried first. */
 export async function actingUserByIdOrName(db: Databases, idOrName: string): Promise<ActingUser | undefined> {
   const id = /^\d{1,16}$/.test(idOrName) ? Number(idOrName) : Number.NaN;

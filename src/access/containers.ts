@@ -86,7 +86,7 @@ export const projectOfKey = (db: Databases, id: number): Promise<ProjectSeen | u
   db.point.load(projectLookup, keyOf(null, id));
 
 /** A group by its id, if the caller may see it. Whoever belongs to something in a group sees the group as well. */
-export async function visibleGroup(db: Databases, actor: Actor | null, id: number): Promise<GroupSeen | undefined> {
+export async function visibleGroup(db: Databases, actor: Somebody | null, id: number): Promise<GroupSeen | undefined> {
   const group = await db.point.load(groupLookup, keyOf(actor, id));
   if (!group) return undefined;
   if (isAdministrator(actor) || group.level > 0 || openTo(actor, group.visibility)) return group;

@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import type { Readable } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 import { BACKGROUND, type Consumer } from "#lib/consumer.ts";
 import { unavailable } from "#lib/refusal.ts";
+import { answerHook } from "./hook-channel.ts";
 import { gitSlots, type SlotClass, type SlotLimits } from "./slots.ts";
-import { GitFailed, type Running } from "./storages/storage.ts";
+import { type ConfirmPush, GitFailed, type Running } from "./storages/storage.ts";
 
 /** One run of git: what it is told and how long it may take. */
 export interface GitCall {
@@ -14,6 +15,8 @@ export interface GitCall {
   readonly input?: string | Buffer | undefined;
   /** Whether the caller goes on to write to `input`. */
   readonly asked?: boolean | undefined;
+  /** Answers the hook `pre-receive`, which asks on descriptor 3. */
+  readonly confirm?: ConfirmPush | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds. */
   readonly timeout: number;
@@ -97,7 +100,10 @@ const LIMITED_GIT = 'ulimit -d "$0" 2>/dev/null; exec git "$@"';
 function startGit(call: GitCall, memory: number, env: Record<string, string>): Started {
   const args = ["-c", LIMITED_GIT, String(Math.floor(memory / 1024)), ...call.args];
   // A group of its own, so that the children of git can be ended with it.
-  const child = spawn("sh", args, { env, cwd: "/", stdio: "pipe", detached: true });
+  // The types know the usual three streams only.
+  const stdio = (call.confirm ? ["pipe", "pipe", "pipe", "pipe"] : "pipe") as "pipe";
+  const child = spawn("sh", args, { env, cwd: "/", stdio, detached: true });
+  if (call.confirm) answerHook(child.stdio[3] as Duplex, call.confirm);
   const signalGroup = (signal: NodeJS.Signals) => {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, signal);

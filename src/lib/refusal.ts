@@ -44,6 +44,9 @@ export class Refusal extends Error {
   }
 }
 
+/** The words of a refusal without what stands for its status, for edges that have no status. */
+export const reasonOf = ({ message }: Refusal): string => message.replace(/^\d{3} (?:[A-Z][A-Za-z ]* - )?/, "");
+
 const because = (text: string, reason?: string) => (reason ? `${text} - ${reason}` : text);
 
 export const badRequest = (reason?: string) => new Refusal("invalid", because("400 Bad request", reason));

@@ -3,9 +3,10 @@ import type { Readable, Writable } from "node:stream";
 import { packet, readPacket } from "#git/pkt-line.ts";
 import { GitFailed, type PackCall } from "#git/storages/storage.ts";
 import { consumerOf } from "#lib/consumer.ts";
-import { Refusal } from "#lib/refusal.ts";
+import { reasonOf, Refusal } from "#lib/refusal.ts";
 import { firstEvent } from "#lib/streams.ts";
 import { recordKeyUse } from "#resources/deploy-keys/queries.ts";
+import type { Reauthenticate } from "#resources/repositories/caller.ts";
 import { type Opened, openByPath } from "#resources/repositories/opening.ts";
 import { receivePush } from "#resources/repositories/push.ts";
 import type { Services } from "#services.ts";
@@ -46,7 +47,10 @@ export async function serveSession(services: Services, asked: Asked, wire: Wire,
     line["key_id"] = comer.key.id;
     if (comer.key.kind === "user") line["user_id"] = comer.key.user.id;
     if (asked.command === undefined) wire.tell(greeting(comer));
-    else await serveGit(services, comer, asked.command, { ...asked, wire, signal, line });
+    else {
+      const reauthenticate = async () => (await comerOf(services, asked.fingerprint)).caller;
+      await serveGit(services, comer, asked.command, { ...asked, wire, signal, line, reauthenticate });
+    }
   } catch (error) {
     status = failed(services, error, wire, signal, line);
   }
@@ -68,6 +72,7 @@ interface Serving {
   readonly protocol: PackCall["protocol"];
   readonly address: string | undefined;
   readonly line: Record<string, unknown>;
+  readonly reauthenticate: Reauthenticate;
 }
 
 async function serveGit(services: Services, comer: Comer, text: string, serving: Serving) {
@@ -117,11 +122,11 @@ async function firstPacket(input: Readable): Promise<Buffer | undefined> {
 }
 
 /** Over SSH the refs are told and the commands taken in one session; each is done as over HTTP. */
-async function servePush(services: Services, opened: Opened, { wire, signal }: Serving) {
+async function servePush(services: Services, opened: Opened, { wire, signal, reauthenticate }: Serving) {
   const git = await opened.repository.receivePack({ mode: "advertise", signal });
   await send(git.output, wire.output, signal);
   await git.ended;
-  await send(await receivePush(services, opened, wire.input, { signal }), wire.output, signal);
+  await send(await receivePush(services, { ...opened, reauthenticate }, wire.input, { signal }), wire.output, signal);
 }
 
 async function send(from: Readable, to: Writable, signal: AbortSignal) {
@@ -135,7 +140,7 @@ const greeting = ({ key }: Comer) =>
 
 function failed({ log }: Services, error: unknown, wire: Wire, signal: AbortSignal, line: Record<string, unknown>) {
   if (error instanceof Refusal) {
-    wire.tell(`ERROR: ${error.message.replace(/^\d{3} [A-Z][A-Za-z ]* - /, "")}`);
+    wire.tell(`ERROR: ${reasonOf(error)}`);
     return REFUSED;
   }
   // Whoever went away is told nothing, and nothing is wrong.

@@ -1,13 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sql } from "kysely";
+import { authenticateJobUser } from "#access/authenticate.ts";
 import { LEVELS, type Role } from "#access/roles.ts";
 import { projectRepository } from "#git/storages/storage.ts";
 import { BACKGROUND } from "#lib/consumer.ts";
-import { type Opened, openByPath } from "#resources/repositories/opening.ts";
+import type { Reauthenticate } from "#resources/repositories/caller.ts";
+import { openByPath, type PushAccess } from "#resources/repositories/opening.ts";
 import { testApp, type TestUser } from "./app.ts";
 import { git, gitOutput, removeWorkingCopies, workingCopy } from "./git.ts";
+import { softwareKey } from "./ssh.ts";
 import { listen } from "./wire.ts";
 
 export interface PushedProject {
@@ -52,8 +55,23 @@ export async function pushingApp() {
       git(["push", address(project, user), ...what], { cwd }),
 
     /** What the rules know of a user and a project, for what is called without HTTP. */
-    open: (user: TestUser, { path }: PushedProject): Promise<Opened> =>
-      openByPath(app.services, { kind: "user", user: actingUser(user) }, path, "push", BACKGROUND),
+    async open({ id }: TestUser, { path }: PushedProject): Promise<PushAccess> {
+      const reauthenticate: Reauthenticate = async () => ({
+        kind: "user",
+        user: await authenticateJobUser(app.services.db, id),
+      });
+      return { ...(await openByPath(app.services, await reauthenticate(), path, "push", BACKGROUND)), reauthenticate };
+    },
+
+    /** The same for a deploy key that the owner adds to the project. */
+    async openByKey({ id, path }: PushedProject): Promise<PushAccess> {
+      const payload = { title: "Robot", key: softwareKey().line, can_push: true };
+      const { body } = await app.post(`/projects/${id}/deploy_keys`, { token: owner.token, payload });
+      const key = { id: body.id as number, title: "Robot", user_id: owner.id };
+      const caller = { kind: "deploy key", key } as const;
+      const reauthenticate = () => Promise.resolve(caller);
+      return { ...(await openByPath(app.services, caller, path, "push", BACKGROUND)), reauthenticate };
+    },
 
     /** What events tell of pushes to a project, in their order. */
     async events({ id }: PushedProject) {
@@ -78,18 +96,6 @@ export async function pushingApp() {
   };
 }
 
-const actingUser = ({ id, username }: TestUser) => ({
-  id,
-  username,
-  name: username,
-  state: "active" as const,
-  user_type: "human" as const,
-  admin: false,
-  external: false,
-  confirmed: true,
-  password_expired: false,
-});
-
 /** Another commit in a working copy; gives its id. */
 export async function commit(cwd: string, message = "Go on"): Promise<string> {
   await writeFile(join(cwd, "log"), randomUUID());
@@ -105,4 +111,11 @@ export async function pushedProject({ project, push, owner }: Pushing) {
   const { code, stderr } = await push(copy, made, owner, "main");
   if (code !== 0) throw new Error(stderr);
   return { project: made, copy, first: await gitOutput(["rev-parse", "main"], { cwd: copy }) };
+}
+
+/** What git would send: all that leads to one commit and not to another. */
+export async function packOf(cwd: string, id: string, without?: string): Promise<Buffer> {
+  const input = without === undefined ? `${id}\n` : `${id}\n^${without}\n`;
+  const name = await gitOutput(["pack-objects", "--revs", "--quiet", ".git/sent"], { cwd, input });
+  return readFile(join(cwd, `.git/sent-${name}.pack`));
 }

@@ -13,7 +13,14 @@ import { Refusal } from "#lib/refusal.ts";
 import { git, gitOutput, removeWorkingCopies, workingCopy } from "#test/support/git.ts";
 import { plumbingArguments } from "./local.ts";
 import { type Git, openGit } from "./open.ts";
-import { GitFailed, type PlumbingCall, projectRepository, type Repository, type Storage } from "./storage.ts";
+import {
+  type ConfirmPush,
+  GitFailed,
+  type PlumbingCall,
+  projectRepository,
+  type Repository,
+  type Storage,
+} from "./storage.ts";
 
 interface Made {
   readonly type: keyof typeof TYPES;
@@ -264,10 +271,15 @@ describe("a storage in a directory", () => {
   });
 
   /** What receive-pack says of a push of one new branch. */
-  const receive = async (repository: Repository, id: string, pack: Buffer) => {
-    const command = `${ZERO_ID} ${id} refs/heads/new\0 report-status`;
+  const receive = async (
+    repository: Repository,
+    id: string,
+    pack: Buffer,
+    confirm: ConfirmPush = () => Promise.resolve(undefined),
+  ) => {
+    const command = `${ZERO_ID} ${id} refs/heads/new\0 report-status side-band-64k`;
     const line = `${(command.length + 4).toString(16).padStart(4, "0")}${command}0000`;
-    const git = await repository.receivePack({ mode: "stateless", rules: { forwardOnly: [] } });
+    const git = await repository.receivePack({ mode: "stateless", rules: { forwardOnly: [] }, confirm });
     git.input.end(Buffer.concat([Buffer.from(line), pack]));
     const told = (await collect(git.output)).toString();
     const stderr = await git.ended.then(
@@ -291,6 +303,26 @@ describe("a storage in a directory", () => {
       assert.match(await pushOf(name), /unpack (?:index-pack abnormal exit|unpack-objects abnormal exit)/, name);
     }
     assert.match(await pushOf("good"), /unpack ok[^]*ok refs\/heads\/new/);
+  });
+
+  test("asks for a push to be confirmed when its objects are in, and changes no ref without", async () => {
+    const repository = await made();
+    const blob = object("blob", Buffer.from("hello"));
+    const pushed = (confirm: ConfirmPush) => receive(repository, blob.id, packOf(entry(blob)), confirm);
+    const isThere = async () => (await repository.objects.info("refs/heads/new")) !== undefined;
+    let asked = 0;
+    const refused = await pushed(async () => {
+      asked++;
+      assert.equal(await isThere(), false);
+      return "Your key\nis gone; $(id) `id` ok";
+    });
+    assert.equal(asked, 1);
+    assert.match(refused, /ng refs\/heads\/new pre-receive hook declined/);
+    assert.match(refused, /Your key is gone; \$\(id\) `id` ok\n/);
+    for (const bad of [() => Promise.reject(new Error("no database")), () => Promise.resolve("ok")]) {
+      assert.match(await pushed(bad), /ng refs\/heads\/new pre-receive hook declined/);
+    }
+    assert.equal(await isThere(), false);
   });
 
   test("takes no more than it is meant to, and no bomb", async () => {

@@ -76,11 +76,16 @@ function localRepository(
     await git.ended;
   };
 
-  function servePack(service: string, { mode, protocol, signal }: PackCall, env: Record<string, string> = {}) {
+  function servePack(
+    service: string,
+    { mode, protocol, signal }: PackCall,
+    { env = {}, confirm }: Pick<GitCall, "env" | "confirm"> = {},
+  ) {
     const advertises = mode === "advertise" || mode === "advertise session";
     return start({
       args: [service, ...PACK_MODES[mode], directory],
       env: { ...env, ...(protocol && { GIT_PROTOCOL: protocol }) },
+      confirm,
       asked: !advertises,
       signal,
       slot: advertises ? "short" : "transfer",
@@ -105,7 +110,12 @@ function localRepository(
     run,
     objects: batches.of({ name, run }),
     uploadPack: (call) => servePack("upload-pack", call),
-    receivePack: (call) => servePack("receive-pack", call, call.mode === "stateless" ? rulesForHook(call.rules) : {}),
+    receivePack: (call) =>
+      servePack(
+        "receive-pack",
+        call,
+        call.mode === "stateless" ? { env: rulesForHook(call.rules), confirm: call.confirm } : {},
+      ),
 
     async create(defaultBranch, beginning) {
       if (await exists()) return;

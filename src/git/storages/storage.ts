@@ -62,8 +62,18 @@ export interface PackCall {
   readonly signal?: AbortSignal;
 }
 
-/** Nothing is pushed without rules. */
-type PushCall = PackCall & ({ readonly mode: "advertise" } | { readonly mode: "stateless"; readonly rules: PushRules });
+/** Nothing is pushed without rules, nor without being confirmed. */
+type PushCall = PackCall &
+  (
+    | { readonly mode: "advertise" }
+    | { readonly mode: "stateless"; readonly rules: PushRules; readonly confirm: ConfirmPush }
+  );
+
+/**
+ * Decides a push once more when its objects are in and none of its refs has changed; it may have taken hours to get
+ * there. A text refuses the push, and the pusher reads it.
+ */
+export type ConfirmPush = () => Promise<string | undefined>;
 
 /** What can be decided only when the objects of a push are there, told to the hook that does. */
 export interface PushRules {

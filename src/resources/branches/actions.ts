@@ -6,7 +6,8 @@ import { ZERO_ID } from "#git/refs.ts";
 import type { Repository } from "#git/storages/storage.ts";
 import { invalid, missing, Refusal } from "#lib/refusal.ts";
 import { changeRefs } from "#resources/repositories/change-refs.ts";
-import type { Opened } from "#resources/repositories/opening.ts";
+import type { PushAccess } from "#resources/repositories/opening.ts";
+import { reauthorize } from "#resources/repositories/reauthorize.ts";
 import {
   type CodeWriting,
   createRef,
@@ -43,8 +44,8 @@ const AT_ONCE = 100;
 const MOST_REMOVED = 10_000;
 
 /** Removes the branches that the default branch has all commits of. */
-export async function deleteMergedBranches(services: Services, opened: Opened, signal: AbortSignal) {
-  const { project, repository } = opened;
+export async function deleteMergedBranches(services: Services, access: PushAccess, signal: AbortSignal) {
+  const { project, repository } = access;
   const kept = `refs/heads/${project.default_branch ?? ""}`;
   const into = project.default_branch === null ? undefined : await targetOfRef(repository, kept);
   if (into === undefined) return;
@@ -57,16 +58,18 @@ export async function deleteMergedBranches(services: Services, opened: Opened, s
     .map((line) => ({ ref: line.slice(41), oldId: line.slice(0, 40), newId: ZERO_ID }))
     .filter(({ ref }) => ref !== kept);
   for (let at = 0; at < changes.length && !signal.aborted; at += AT_ONCE) {
-    await removeSome(services, opened, changes.slice(at, at + AT_ONCE));
+    await removeSome(services, access, changes.slice(at, at + AT_ONCE));
   }
 }
 
 /** A branch that moved meanwhile is not merged any more as far as anybody knows, and stays. */
-async function removeSome(services: Services, opened: Opened, changes: readonly RefChange[]) {
+async function removeSome(services: Services, access: PushAccess, changes: readonly RefChange[]) {
+  // A branch that is refused stays; a user who is ends all of it.
+  await reauthorize(services, access, []);
   try {
-    await changeRefs(services, opened, changes);
+    await changeRefs(services, access, changes);
   } catch (error) {
     if (!(error instanceof Refusal) || error.kind === "unavailable") throw error;
-    if (changes.length > 1) for (const change of changes) await removeSome(services, opened, [change]);
+    if (changes.length > 1) for (const change of changes) await removeSome(services, access, [change]);
   }
 }

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
+import { sql } from "kysely";
 import { testRepository, type TestRepository, told } from "#resources/commits/test-support.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
+import { until } from "#test/support/until.ts";
 import { removeMergedBranches } from "./jobs.ts";
 
 describe("branches are made and deleted over the API", () => {
@@ -84,18 +86,46 @@ describe("branches are made and deleted over the API", () => {
     await repository.commit({ branch: "ahead", start_branch: "main", actions });
     const asked = await repository.call("DELETE", "/merged_branches");
     assert.deepEqual([asked.status, asked.body], [202, { message: "202 Accepted" }]);
-    const run = (user_id: number) =>
-      removeMergedBranches.run({
-        ...{ id: "1", attempt: 1, services: app.services, signal: new AbortController().signal },
-        payload: { project_id: repository.id, user_id },
-        step: (work) => app.services.db.transaction(work),
-        transaction: (work) => app.services.db.transaction(work),
-      });
-    await run(repository.reporter.id);
+    await runRemoval(repository.reporter.id);
     assert.equal((await names()).length, 7, "who may not push deletes nothing");
-    await run(repository.developer.id);
+    await runRemoval(repository.developer.id);
     assert.deepEqual(await names(), ["ahead", "main"]);
     const { push_action, ref } = (await repository.events()).at(-1) ?? {};
     assert.deepEqual([push_action, ref], ["removed", null], "told as one event");
   });
+
+  test("the job stops when whoever asked for it is blocked or removed, also in the middle", async () => {
+    for (let n = 0; n < 3; n++) await create(`merged-${n}`);
+    const { id } = repository.developer;
+    const { write } = app.services.db;
+    const setState = (state: "active" | "blocked") =>
+      write.updateTable("users").set({ state }).where("id", "=", id).execute();
+    await setState("blocked");
+    await runRemoval(id);
+    assert.equal((await names()).length, 4, "of somebody who is blocked");
+    await setState("active");
+
+    let running: Promise<void> | undefined;
+    await write.transaction().execute(async (tx) => {
+      await sql`select from projects where id = ${repository.id} for update`.execute(tx);
+      running = runRemoval(id);
+      await until("the job is about to change refs", async () => {
+        const waiting = sql`
+          select from pg_stat_activity where wait_event_type = 'Lock' and query like 'insert into "pushes"%'
+            and datname = current_database()`;
+        return (await waiting.execute(write)).rows.length > 0;
+      });
+      await tx.deleteFrom("members").where("user_id", "=", id).execute();
+    });
+    await running;
+    assert.equal((await names()).length, 4, "of somebody who was removed meanwhile");
+  });
+
+  const runRemoval = (user_id: number) =>
+    removeMergedBranches.run({
+      ...{ id: "1", attempt: 1, services: app.services, signal: new AbortController().signal },
+      payload: { project_id: repository.id, user_id },
+      step: (work) => app.services.db.transaction(work),
+      transaction: (work) => app.services.db.transaction(work),
+    });
 });

@@ -8,7 +8,7 @@ import { type Entry, importing, type Importer } from "#git/writing/importing.ts"
 import type { Person } from "#git/writing/people.ts";
 import { type Action, checkActions, pathsOf, planOf } from "#git/writing/plan.ts";
 import { invalid, Refusal } from "#lib/refusal.ts";
-import type { Opened } from "#resources/repositories/opening.ts";
+import type { PushAccess } from "#resources/repositories/opening.ts";
 import {
   changeRef,
   type CodeWriting,
@@ -51,7 +51,7 @@ const MOST_TRIES = 10;
 /** Puts what is made on a branch; made again on top of whatever came first there, as long as that can be done. */
 export function putOnBranch(
   writing: CodeWriting,
-  opened: Opened,
+  opened: PushAccess,
   branch: string,
   make: (head: string | undefined) => Promise<string>,
 ): Promise<string> {

@@ -5,7 +5,7 @@ import type { CodeNeed } from "#access/code.ts";
 import type { ProjectSeen } from "#access/containers.ts";
 import type { Scope } from "#access/scopes.ts";
 import { Refusal, unauthenticated } from "#lib/refusal.ts";
-import type { GitCaller } from "./caller.ts";
+import { callerOf, type GitCaller } from "./caller.ts";
 import { projectAt, refuseCode } from "./opening.ts";
 
 const RULES: Readonly<Record<CodeNeed, string>> = {
@@ -30,7 +30,7 @@ export const overHttp = (need: CodeNeed): Access<Seen> => ({
   scopes: SCOPES[need],
   forGit: true,
   async check({ db, actor, path }) {
-    const caller: GitCaller = actor ? { kind: "user", user: actor.user } : { kind: "anonymous" };
+    const caller = callerOf(actor);
     try {
       const project = await projectAt(db, caller, path["project"] ?? "");
       await refuseCode(db, caller, project, need);

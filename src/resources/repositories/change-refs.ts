@@ -1,10 +1,11 @@
-import { collect } from "#git/process.ts";
+import { createInterface } from "node:readline";
 import { isCreation, isRemoval, type RefChange } from "#git/push-commands.ts";
 import type { Repository } from "#git/storages/storage.ts";
 import { conflict, forbidden, unavailable } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 import { dropIntent, holdIntent, leaveIntent } from "./intents.ts";
-import type { Opened } from "./opening.ts";
+import type { Opened, PushAccess } from "./opening.ts";
+import { reauthorize } from "./reauthorize.ts";
 import { forwardOnly, refusedChanges } from "./rules.ts";
 import { isAncestor, settle } from "./settling.ts";
 
@@ -12,12 +13,13 @@ import { isAncestor, settle } from "./settling.ts";
  * Changes refs to objects that are in the repository already, all of them or none, by the rules of a push and told as
  * one. Refused too if one of them is not where it is said to be.
  */
-export async function changeRefs(services: Services, opened: Opened, changes: readonly RefChange[]): Promise<void> {
-  const { repository } = opened;
-  await refuseChanges(opened, changes);
-  const intent = await holdIntent(services, opened, changes);
+export async function changeRefs(services: Services, access: PushAccess, changes: readonly RefChange[]): Promise<void> {
+  const { repository } = access;
+  await refuseChanges(access, changes);
+  const intent = await holdIntent(services, access, changes);
   try {
-    const outcome = await updateRefs(repository, changes).catch(async (error: unknown) => {
+    const confirm = () => reauthorize(services, access, changes);
+    const outcome = await updateRefs(repository, changes, confirm).catch(async (error: unknown) => {
       await dropIntent(services.db.write, intent.id);
       throw error;
     });
@@ -49,17 +51,35 @@ async function refuseChanges(opened: Opened, changes: readonly RefChange[]) {
   }
 }
 
-/** What came of changing refs in one transaction of git; it is thrown only where git was not let on. */
-async function updateRefs(repository: Repository, changes: readonly RefChange[]) {
+/**
+ * What came of changing refs in one transaction of git, which is confirmed while git holds the refs. It throws only
+ * where nothing changed.
+ */
+async function updateRefs(repository: Repository, changes: readonly RefChange[], confirm: () => Promise<void>) {
+  const git = await repository.run({ command: "update-ref", options: ["--stdin"], asked: true });
   const lines = changes.map(({ ref, oldId, newId }) => `update ${ref} ${newId} ${oldId}\n`);
-  const git = await repository.run({
-    command: "update-ref",
-    options: ["--stdin"],
-    input: ["start\n", ...lines, "prepare\n", "commit\n"].join(""),
-  });
-  const said = (await collect(git.output).catch(() => Buffer.alloc(0))).toString();
+  git.input.write(["start\n", ...lines, "prepare\n"].join(""));
+  const said = createInterface({ input: git.output })[Symbol.asyncIterator]();
+  const says = async (wanted: string) => {
+    for (;;) {
+      const { done, value } = await said.next();
+      if (done || value === wanted) return !done;
+    }
+  };
+  if (!(await says("prepare: ok"))) {
+    await git.ended.catch(() => {});
+    return "unchanged";
+  }
+  try {
+    await confirm();
+  } catch (error) {
+    git.input.end("abort\n");
+    await git.ended.catch(() => {});
+    throw error;
+  }
+  git.input.end("commit\n");
+  // It may have ended in the middle.
+  const outcome = (await says("commit: ok")) ? "changed" : "unknown";
   await git.ended.catch(() => {});
-  if (said.includes("commit: ok")) return "changed";
-  // Until it was ready nothing changed; after that, it may have ended in the middle.
-  return said.includes("prepare: ok") ? "unknown" : "unchanged";
+  return outcome;
 }

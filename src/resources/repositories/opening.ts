@@ -8,7 +8,7 @@ import type { Consumer } from "#lib/consumer.ts";
 import { forbidden, Refusal } from "#lib/refusal.ts";
 import { deployKeyIn } from "#resources/deploy-keys/queries.ts";
 import type { Services } from "#services.ts";
-import { actorOf, type GitCaller } from "./caller.ts";
+import { actorOf, type GitCaller, type Reauthenticate } from "./caller.ts";
 import { repositoryOf } from "./place.ts";
 
 /** A repository that somebody was let to. */
@@ -16,6 +16,11 @@ export interface Opened {
   readonly caller: GitCaller;
   readonly project: ProjectSeen;
   readonly repository: Repository;
+}
+
+/** A repository that somebody was let push to. Whether they still may is decided again before a ref changes. */
+export interface PushAccess extends Opened {
+  readonly reauthenticate: Reauthenticate;
 }
 
 const noRepository = () => new Refusal("missing", "There is no repository at this address, or you may not see it.");
@@ -35,12 +40,13 @@ export async function openByPath(
 export async function projectAt(db: Databases, caller: GitCaller, path: string): Promise<ProjectSeen> {
   // Only the API takes a number for a project.
   const address = path.includes("/") ? await projectAddress(db, path) : undefined;
-  const project = address && (await seenBy(db, caller, address.id));
+  const project = address && (await projectSeenBy(db, caller, address.id));
   if (!project) throw noRepository();
   return project;
 }
 
-async function seenBy(db: Databases, caller: GitCaller, id: number): Promise<ProjectSeen | undefined> {
+/** A project by its id, if the caller may see it just now. */
+export async function projectSeenBy(db: Databases, caller: GitCaller, id: number): Promise<ProjectSeen | undefined> {
   if (caller.kind !== "deploy key") return visibleProject(db, actorOf(caller), id);
   return (await deployKeyIn(db, caller.key.id, id)) && projectOfKey(db, id);
 }
@@ -53,12 +59,17 @@ export async function openProject(
   need: CodeNeed,
   consumer: Consumer,
 ): Promise<Opened> {
-  await refuseCode(services.db, caller, project, need);
-  if (need === "push") await refuseChange(services.db, project.id);
+  await refuseAccess(services.db, caller, project, need);
   return { caller, project, repository: await repositoryOf(services, project, consumer) };
 }
 
-/** Refuses a caller who sees a project and may not do this with its code. */
+/** Refuses a caller who sees a project and may not do this with its code just now. */
+export async function refuseAccess(db: Databases, caller: GitCaller, project: ProjectSeen, need: CodeNeed) {
+  await refuseCode(db, caller, project, need);
+  if (need === "push") await refuseChange(db, project.id);
+}
+
+/** The same by what the caller may do, whatever the state of the repository. */
 export async function refuseCode(db: Databases, caller: GitCaller, project: ProjectSeen, need: CodeNeed) {
   const problem = await problemOf(db, caller, project, need);
   if (problem !== undefined) throw forbidden(problem);

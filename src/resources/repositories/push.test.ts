@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { buffer } from "node:stream/consumers";
@@ -12,7 +12,7 @@ import { FLUSH, packet, packetsIn } from "#git/pkt-line.ts";
 import { ZERO_ID } from "#git/refs.ts";
 import { Refusal } from "#lib/refusal.ts";
 import { gitOutput, workingCopy } from "#test/support/git.ts";
-import { commit, pushedProject, type Pushing, pushingApp } from "#test/support/pushing.ts";
+import { commit, packOf, pushedProject, type Pushing, pushingApp } from "#test/support/pushing.ts";
 import { until } from "#test/support/until.ts";
 import { receivePush } from "./push.ts";
 import { settlePushes } from "./settling.ts";
@@ -93,14 +93,13 @@ describe("pushes", () => {
 
     test("of whoever made the deploy key that pushed", async () => {
       const { project, copy, first } = await pushedProject(on);
-      const opened = await on.open(on.owner, project);
+      const robot = await on.openByKey(project);
       const second = await commit(copy);
-      const key = { id: 77, title: "Robot", user_id: on.owner.id };
-      const robot = { ...opened, caller: { kind: "deploy key", key } } as const;
       await sent(robot, [`${first} ${second} refs/heads/main`], await packOf(copy, second, first));
       const [, event] = await on.events(project);
       assert.equal(event?.["author_id"], on.owner.id);
-      assert.equal(event?.["key_id"], 77);
+      assert.ok(robot.caller.kind === "deploy key");
+      assert.equal(event?.["key_id"], robot.caller.key.id);
     });
 
     test("and are when a project was last active", async () => {
@@ -189,13 +188,12 @@ describe("pushes", () => {
 
     test("a deploy key may what a Developer may, whoever made it", async () => {
       const { project, copy, first } = await pushedProject(on);
-      const opened = await on.open(on.owner, project);
-      const caller = { kind: "deploy key", key: { id: 1, title: "Robot", user_id: on.owner.id } } as const;
+      const robot = await on.openByKey(project);
       await gitOutput(["commit", "--quiet", "--amend", "--message=Other"], { cwd: copy });
       const other = await gitOutput(["rev-parse", "HEAD"], { cwd: copy });
       const pack = await packOf(copy, other);
-      assert.match(await sent({ ...opened, caller }, [`${first} ${ZERO_ID} refs/heads/main`]), /not allowed to delete/);
-      assert.match(await sent({ ...opened, caller }, [`${first} ${other} refs/heads/main`], pack), /hook declined/);
+      assert.match(await sent(robot, [`${first} ${ZERO_ID} refs/heads/main`]), /not allowed to delete/);
+      assert.match(await sent(robot, [`${first} ${other} refs/heads/main`], pack), /hook declined/);
       assert.equal(await on.refAt(project, "refs/heads/main"), first);
     });
 
@@ -466,10 +464,3 @@ describe("pushes", () => {
   const sent = async (opened: Parameters<typeof receivePush>[1], lines: string[], pack: Buffer = Buffer.alloc(0)) =>
     (await answerTo(opened, lines, pack, "report-status side-band-64k")).toString();
 });
-
-/** What git would send: all that leads to one commit and not to another. */
-async function packOf(cwd: string, id: string, without?: string): Promise<Buffer> {
-  const input = without === undefined ? `${id}\n` : `${id}\n^${without}\n`;
-  const name = await gitOutput(["pack-objects", "--revs", "--quiet", ".git/sent"], { cwd, input });
-  return readFile(join(cwd, `.git/sent-${name}.pack`));
-}

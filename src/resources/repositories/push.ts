@@ -7,7 +7,8 @@ import { forbidden } from "#lib/refusal.ts";
 import { drain, firstEvent } from "#lib/streams.ts";
 import type { Services } from "#services.ts";
 import { dropIntent, type HeldIntent, holdIntent, leaveIntent } from "./intents.ts";
-import type { Opened } from "./opening.ts";
+import type { Opened, PushAccess } from "./opening.ts";
+import { reasonAgainst } from "./reauthorize.ts";
 import { forwardOnly, refusedChanges } from "./rules.ts";
 import { settle } from "./settling.ts";
 
@@ -22,7 +23,7 @@ const MOST_DRAINED = { bytes: 1024 ** 3, time: 60_000 };
  */
 export async function receivePush(
   services: Services,
-  opened: Opened,
+  opened: PushAccess,
   input: Readable,
   { signal }: { readonly signal?: AbortSignal } = {},
 ): Promise<Readable> {
@@ -64,7 +65,7 @@ interface Push {
 
 async function startPush(
   services: Services,
-  opened: Opened,
+  opened: PushAccess,
   request: PushRequest,
   refused: ReadonlyMap<string, string>,
   signal: AbortSignal | undefined,
@@ -73,7 +74,8 @@ async function startPush(
   const intent = await holdIntent(services, opened, changes);
   try {
     const rules = { forwardOnly: forwardOnly(opened, changes) };
-    const git = await opened.repository.receivePack({ mode: "stateless", rules, ...(signal && { signal }) });
+    const confirm = () => reasonAgainst(services, opened, intent);
+    const git = await opened.repository.receivePack({ mode: "stateless", rules, confirm, ...(signal && { signal }) });
     git.input.write(pushList(request, changes));
     return { opened, request, refused, intent, git };
   } catch (error) {

@@ -2,6 +2,7 @@ import Type from "typebox";
 import { protocolOf } from "#git/protocol.ts";
 import { endpoint, plain } from "#http/endpoint.ts";
 import { overHttp, requirePush } from "./access.ts";
+import { callerOf } from "./caller.ts";
 import { openProject } from "./opening.ts";
 import { advertise, fetchPack, requireType } from "./packs.ts";
 import { receivePush } from "./push.ts";
@@ -63,11 +64,12 @@ export const repositories = {
     status: 200,
     audit: null,
     returns: plain("application/x-git-receive-pack-result"),
-    async handle({ services, caller, consumer, project, body, header, setHeader, gone }) {
+    async handle({ services, caller, consumer, project, body, header, setHeader, gone, reauthenticate }) {
       requireType(header("content-type"), "git-receive-pack");
       const opened = await openProject(services, caller, project, "push", consumer);
+      const access = { ...opened, reauthenticate: async () => callerOf(await reauthenticate()) };
       setHeader("cache-control", "no-cache");
-      const answer = await receivePush(services, opened, body, { signal: gone() });
+      const answer = await receivePush(services, access, body, { signal: gone() });
       services.lifecycle.pushes++;
       return answer.once("close", () => services.lifecycle.pushes--);
     },

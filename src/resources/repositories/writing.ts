@@ -12,7 +12,8 @@ import { invalid, Refusal } from "#lib/refusal.ts";
 import { commitEmail } from "#resources/users/present.ts";
 import type { Services } from "#services.ts";
 import { changeRefs } from "./change-refs.ts";
-import { type Opened, openProject } from "./opening.ts";
+import { callerOf } from "./caller.ts";
+import { openProject, type PushAccess } from "./opening.ts";
 
 /** What an endpoint hands on to what writes to a repository. */
 export interface CodeWriting {
@@ -21,16 +22,20 @@ export interface CodeWriting {
   readonly project: ProjectSeen;
   readonly site: string;
   readonly consumer: Consumer;
+  reauthenticate(): Promise<Actor | null>;
   audit(target: AuditTarget): void;
 }
 
-export const openToWrite = ({
+export async function openToWrite({
   services,
   actor,
   project,
   consumer,
-}: Omit<CodeWriting, "audit" | "site">): Promise<Opened> =>
-  openProject(services, { kind: "user", user: actor.user }, project, "push", consumer);
+  reauthenticate,
+}: Omit<CodeWriting, "audit" | "site">): Promise<PushAccess> {
+  const opened = await openProject(services, callerOf(actor), project, "push", consumer);
+  return { ...opened, reauthenticate: async () => callerOf(await reauthenticate()) };
+}
 
 /** A ref is a file, whose name may have eleven bytes more. */
 const MOST_NAME = 244;
@@ -56,7 +61,7 @@ export async function committerOf({ services, actor, site }: Omit<CodeWriting, "
 /** Moves one ref, and writes down in the audit log of the project what was done. */
 export async function changeRef(
   { services, project, audit }: CodeWriting,
-  opened: Opened,
+  opened: PushAccess,
   change: RefChange,
   details: Readonly<Record<string, string>>,
 ) {
@@ -71,7 +76,7 @@ export const targetOf = ({ id, name }: ProjectSeen) =>
 /** Makes a ref that must not be there yet. */
 export async function createRef(
   writing: CodeWriting,
-  opened: Opened,
+  opened: PushAccess,
   { ref, id, details }: { ref: string; id: string; details: Readonly<Record<string, string>> },
   taken: string,
 ) {
