@@ -13,6 +13,7 @@ import {
   removeSomeProjects,
   removeSomeRows,
 } from "./removal.ts";
+import { reauthorizeTransfer } from "./rights.ts";
 import { transferGroup } from "./transfer.ts";
 
 const exact = { additionalProperties: false };
@@ -56,9 +57,10 @@ export const moveGroup = defineJob({
     exact,
   ),
   key: ({ id }) => String(id),
-  run: ({ payload, transaction }) =>
+  run: ({ payload, services, transaction }) =>
     transaction(async (tx) => {
       await holdTreeAlone(tx);
+      await reauthorizeTransfer(tx, services, payload);
       await transferGroup(tx, payload);
     }),
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { runWorker } from "#jobs/worker.ts";
+import { Refusal } from "#lib/refusal.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { until } from "#test/support/until.ts";
 import { GroupDetail } from "./entity.ts";
@@ -153,6 +154,41 @@ describe("moving a group", () => {
     }
     assert.equal(await pathOf(group.id), `${target.path}/${group.path}`);
     assert.deepEqual(await misplaced([group.id, ...rows.map(({ id }) => id)]), []);
+  });
+
+  test("by a job is decided again, by what its author is and may when it runs", async () => {
+    const { write } = app.services.db;
+    const moved = async (change: (mover: TestUser, groupId: number, targetId: number) => Promise<unknown>) => {
+      const mover = await app.makeUser();
+      const group = await makeGroup(app, owner);
+      const target = await makeGroup(app, owner);
+      await join(app, group.id, mover, 50);
+      await join(app, target.id, mover, 50);
+      await change(mover, group.id, target.id);
+      const running = moveGroup.run({
+        ...{ id: "1", attempt: 1, services: app.services, signal: new AbortController().signal },
+        payload: { id: group.id, parent_id: target.id, by_id: mover.id },
+        step: (work) => app.services.db.transaction(work),
+        transaction: (work) => app.services.db.transaction(work),
+      });
+      const outcome = await running.then(
+        () => "moved",
+        (error: unknown) => (error instanceof Refusal ? error.kind : String(error)),
+      );
+      return [outcome, (await pathOf(group.id)) !== group.path];
+    };
+    const leave = (id: number, user: TestUser) =>
+      write.deleteFrom("members").where("group_id", "=", id).where("user_id", "=", user.id).execute();
+    const lower = (id: number, user: TestUser) =>
+      write.updateTable("members").set({ access_level: 30 }).where("group_id", "=", id).where("user_id", "=", user.id);
+    assert.deepEqual(await moved(() => Promise.resolve()), ["moved", true]);
+    const blocked = (mover: TestUser) =>
+      write.updateTable("users").set({ state: "blocked" }).where("id", "=", mover.id).execute();
+    assert.deepEqual(await moved(blocked), ["forbidden", false]);
+    assert.deepEqual(await moved((mover, group) => leave(group, mover)), ["missing", false]);
+    assert.deepEqual(await moved((mover, group) => lower(group, mover).execute()), ["forbidden", false]);
+    assert.deepEqual(await moved((mover, _, target) => leave(target, mover)), ["missing", false]);
+    assert.deepEqual(await moved((mover, _, target) => lower(target, mover).execute()), ["forbidden", false]);
   });
 
   test("and making groups in it at the same time never leaves one in the wrong place", async () => {
