@@ -19,7 +19,7 @@ const FIXED = [...ALWAYS, ["vary", "Origin"]].flat();
 const LINGER = 1000;
 const EXPOSED =
   "Link, X-Total, X-Total-Pages, X-Per-Page, X-Page, X-Next-Page, X-Prev-Page, X-Request-Id, ETag, Retry-After, " +
-  "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Idempotency-Replayed";
+  "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Idempotency-Replayed, X-Truncated";
 
 /** One request and its answer: what is known of it so far, written to the wire and to the log once. */
 export interface Exchange {

@@ -1,3 +1,5 @@
+import { lineSplitter } from "./output.ts";
+
 /** A file that differs, as a record of `diff-tree --raw` tells it; texts are Latin-1, which keeps their bytes. */
 interface Changed {
   readonly oldPath: string;
@@ -5,6 +7,8 @@ interface Changed {
   readonly oldMode: string;
   readonly newMode: string;
   readonly status: string;
+  /** Whether its paths are only the beginning of what they are. */
+  readonly truncated: boolean;
 }
 
 export interface FileDiff extends Changed {
@@ -47,21 +51,25 @@ export function diffReader({ skip, limit }: Wanted, limits: DiffLimits) {
   let total = 0;
   let fields: string[] = [];
   let inHunks = false;
-  let rest = "";
   let at = -1;
+  const fieldsOf = lineSplitter({ end: "\0", maxBytes: MAX_PATH_BYTES, overlong: "cut" });
+  // A line that is longer than a file may have makes the file too large, and is not kept.
+  const linesOf = lineSplitter({ maxBytes: limits.fileBytes, overlong: "cut" });
   /** Sections of the file that are still to come: what became another kind of thing is deleted first, then added. */
   let sections = 0;
   let [bytes, lines] = [0, 0];
 
+  /** Field by field, as what stands behind the empty record is split otherwise. */
   function readRecords(part: string) {
-    const given = (rest + part).split("\0");
-    rest = given.pop() ?? "";
-    for (const [index, field] of given.entries()) {
+    let start = 0;
+    while (start < part.length) {
+      const end = part.indexOf("\0", start) + 1;
+      const [field] = fieldsOf(part.slice(start, end === 0 ? undefined : end));
+      if (field === undefined) return;
+      start = end;
       if (field === "" && fields.length === 0) {
         inHunks = true;
-        const hunks = [...given.slice(index + 1), rest].join("\0");
-        rest = "";
-        return readHunks(hunks);
+        return readHunks(part.slice(start));
       }
       fields.push(field);
       const record = recordOf(fields);
@@ -73,16 +81,11 @@ export function diffReader({ skip, limit }: Wanted, limits: DiffLimits) {
   }
 
   function readHunks(part: string) {
-    const given = (rest + part).split("\n");
-    rest = given.pop() ?? "";
-    for (const line of given) readLine(line);
-    // A line that long is not kept, and how it begins is all that matters of it.
-    if (rest.length > limits.fileBytes) {
-      const text = texts.get(at);
-      if (text) text.tooLarge = true;
-      rest = rest.slice(0, 1);
-    }
+    for (const line of linesOf(part)) readLine(line);
   }
+
+  /** From here on no file is told with its hunks, so that there is nothing more to read. */
+  const isFull = () => bytes > limits.bytes || lines > limits.lines;
 
   function readLine(line: string) {
     if (line.startsWith("diff --git ")) return beginFile();
@@ -94,7 +97,7 @@ export function diffReader({ skip, limit }: Wanted, limits: DiffLimits) {
     bytes += line.length + 1;
     lines += 1;
     text.tooLarge = text.bytes > limits.fileBytes;
-    text.collapsed = bytes > limits.bytes || lines > limits.lines;
+    text.collapsed = isFull();
     text.lines.push(line);
   }
 
@@ -105,30 +108,37 @@ export function diffReader({ skip, limit }: Wanted, limits: DiffLimits) {
     at += 1;
     sections = records[at]?.status.startsWith("T") ? 1 : 0;
     if (at >= skip && at < skip + limit) {
-      const collapsed = bytes > limits.bytes || lines > limits.lines;
-      texts.set(at, { lines: [], bytes: 0, begun: false, tooLarge: false, collapsed });
+      texts.set(at, { lines: [], bytes: 0, begun: false, tooLarge: false, collapsed: isFull() });
     }
   }
 
   return {
     read: (part: Buffer) => (inHunks ? readHunks : readRecords)(part.toString("latin1")),
-    isDone: () => at >= skip + limit,
+    isDone: () => at >= skip + limit || isFull(),
     result: () => ({
       total,
-      files: records.slice(skip).map((record, index): FileDiff => told(record, texts.get(skip + index))),
+      files: records.slice(skip).map((record, index): FileDiff => told(record, texts.get(skip + index), isFull())),
     }),
   };
 }
+
+/** As long as a path can be on a system that files are checked out on. */
+const MAX_PATH_BYTES = 4096;
 
 /** `:100644 100644 id id M`, a path, and for what was renamed another. */
 function recordOf([head = "", oldPath, newPath]: readonly string[]): Changed | undefined {
   const [oldMode = "", newMode = "", , , status = ""] = head.slice(1).split(" ");
   if (oldPath === undefined || (status.startsWith("R") && newPath === undefined)) return undefined;
-  return { oldMode, newMode, status, oldPath: utf8(oldPath), newPath: utf8(newPath ?? oldPath) };
+  const paths = [oldPath, newPath ?? oldPath] as const;
+  const truncated = paths.some((path) => path.length > MAX_PATH_BYTES);
+  return { oldMode, newMode, status, oldPath: pathOf(paths[0]), newPath: pathOf(paths[1]), truncated };
 }
 
-function told(record: Changed, text: Text | undefined): FileDiff {
-  const { tooLarge = false, collapsed = false, lines = [] } = text ?? {};
+const pathOf = (latin1: string) =>
+  latin1.length > MAX_PATH_BYTES ? `${utf8(latin1.slice(0, MAX_PATH_BYTES))}…` : utf8(latin1);
+
+function told(record: Changed, text: Text | undefined, isFull: boolean): FileDiff {
+  const { tooLarge = false, collapsed = isFull, lines = [] } = text ?? {};
   const kept = tooLarge || collapsed ? [] : lines;
   return { ...record, text: utf8(kept.map((line) => `${line}\n`).join("")), tooLarge, collapsed };
 }

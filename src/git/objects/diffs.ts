@@ -10,6 +10,9 @@ interface Diff {
 
 const LIMITS: DiffLimits = { fileBytes: 200 * 1024, bytes: 5 * 1024 * 1024, lines: 50_000 };
 
+/** Nobody is told these names, which may be as long as whoever pushed them liked. */
+const NAMES = { end: "\0", maxBytes: 1024, overlong: "cut" } as const;
+
 /** As many files as are told of a difference, however it is asked for. */
 export const MOST_FILES = 1000;
 
@@ -55,7 +58,7 @@ export async function readStats(
   let commit = "";
   /** Fields that are the paths of what was renamed. */
   let paths = 0;
-  for await (const fields of linesOf(repository, { command: "diff-tree", options, input }, "\0")) {
+  for await (const fields of linesOf(repository, { command: "diff-tree", options, input }, NAMES)) {
     for (const field of fields) {
       if (paths > 0) {
         paths -= 1;

@@ -26,14 +26,53 @@ export async function* partsOf(repository: Repository, call: PlumbingCall): Asyn
   }
 }
 
-/** Lines as they come, some at a time; `end` is what ends one. Bytes that are no UTF-8 become U+FFFD. */
-export async function* linesOf(repository: Repository, call: PlumbingCall, end = "\n"): AsyncGenerator<string[]> {
-  let rest = "";
+const MAX_LINE_BYTES = 64 * 1024;
+
+interface LineOptions {
+  /** What ends a line. */
+  readonly end?: string;
+  readonly maxBytes?: number;
+  /** Whether a longer line is refused, or cut to one byte more than it may have. */
+  readonly overlong?: "refuse" | "cut";
+}
+
+/**
+ * Splits text that comes in parts into its lines. What is left of a part is joined once, when its line ends, and never
+ * grows past the bound. Text is Latin-1, which keeps bytes apart until a line is whole.
+ */
+export function lineSplitter({ end = "\n", maxBytes = MAX_LINE_BYTES, overlong = "refuse" }: LineOptions = {}) {
+  let rest: string[] = [];
+  let length = 0;
+
+  const bounded = (line: string): string => {
+    if (line.length <= maxBytes) return line;
+    if (overlong === "refuse") throw new Refusal("too large", "A name in this repository is too large for an answer");
+    return line.slice(0, maxBytes + 1);
+  };
+
+  return (part: string): string[] => {
+    const lines = part.split(end);
+    const last = lines.pop() ?? "";
+    if (lines.length > 0) {
+      lines[0] = rest.join("") + (lines[0] ?? "");
+      [rest, length] = [[], 0];
+    }
+    if (length <= maxBytes) rest.push(last);
+    length += last.length;
+    if (length > maxBytes) rest = [bounded(rest.join(""))];
+    return lines.map(bounded);
+  };
+}
+
+/** Lines as they come, some at a time. Bytes that are no UTF-8 become U+FFFD. */
+export async function* linesOf(
+  repository: Repository,
+  call: PlumbingCall,
+  options: LineOptions = {},
+): AsyncGenerator<string[]> {
+  const split = lineSplitter(options);
   for await (const part of partsOf(repository, call)) {
-    // Latin-1 keeps bytes apart until a line is whole.
-    const lines = (rest + part.toString("latin1")).split(end);
-    rest = lines.pop() ?? "";
-    yield lines.map((line) => Buffer.from(line, "latin1").toString("utf8"));
+    yield split(part.toString("latin1")).map((line) => Buffer.from(line, "latin1").toString("utf8"));
   }
 }
 

@@ -1,84 +1,63 @@
 import type { Repository } from "#git/storages/storage.ts";
-import { badParameter } from "#lib/refusal.ts";
+import { badParameter, Refusal } from "#lib/refusal.ts";
 import { treePath } from "./names.ts";
-import type { ObjectRead } from "./object.ts";
 import { linesOf } from "./output.ts";
+import {
+  entryAt,
+  entryFrom,
+  entryNamed,
+  isNameable,
+  type Kind,
+  KINDS,
+  MAX_PATH_BYTES,
+  scan,
+  type Tree,
+  type TreeEntry,
+} from "./tree-scan.ts";
 
-export interface TreeEntry {
-  /** Six digits. */
-  readonly mode: string;
-  readonly type: "tree" | "blob" | "commit";
-  readonly id: string;
-  readonly name: string;
-  /** From the root of the repository. */
-  readonly path: string;
+export type { Tree, TreeEntry };
+
+/** A part of a list of entries. */
+export interface Entries {
+  readonly rows: readonly TreeEntry[];
+  readonly more: boolean;
+  readonly total?: number;
+  /** Whether entries are left out, as their paths are longer than any that can be asked for. */
+  readonly truncated: boolean;
 }
-
-export interface Tree {
-  readonly id: string;
-  readonly path: string;
-  readonly entries: readonly TreeEntry[];
-}
-
-const SPACE = 32;
-const ID_BYTES = 20;
-
-/** Goes through the entries of a tree object, in git's order, until one is taken: `mode name\0id`. */
-function scan(bytes: Buffer, take: (start: number, space: number, end: number) => boolean) {
-  for (let start = 0; start < bytes.length;) {
-    const space = bytes.indexOf(SPACE, start);
-    const end = bytes.indexOf(0, space);
-    if (space === -1 || end === -1 || take(start, space, end)) return;
-    start = end + 1 + ID_BYTES;
-  }
-}
-
-/** One entry; bytes of its name that are no UTF-8 become U+FFFD. */
-function entryAt(bytes: Buffer, prefix: string, start: number, space: number, end: number): TreeEntry {
-  const mode = bytes.toString("latin1", start, space).padStart(6, "0");
-  const name = bytes.toString("utf8", space + 1, end);
-  const id = bytes.toString("hex", end + 1, end + 1 + ID_BYTES);
-  return { mode, type: typeOf(mode), id, name, path: prefix + name };
-}
-
-/** What a tree object lists. */
-function parseTree(bytes: Buffer, directory: string): TreeEntry[] {
-  const entries: TreeEntry[] = [];
-  const prefix = directory === "" ? "" : `${directory}/`;
-  scan(bytes, (...at) => {
-    entries.push(entryAt(bytes, prefix, ...at));
-    return false;
-  });
-  return entries;
-}
-
-const typeOf = (mode: string) => (mode === "040000" ? "tree" : mode === "160000" ? "commit" : "blob");
 
 /** The directory at a path of a commit or tree, or undefined where there is none. */
 export async function readTree(repository: Repository, root: string, path = ""): Promise<Tree | undefined> {
   const directory = treePath(path);
   if (directory === undefined) return undefined;
-  const found = await readDirectory(repository, root, directory);
-  if (found) return { id: found.id, path: directory, entries: parseTree(found.bytes, directory) };
-  return isInexact(directory) ? readInexact(repository, root, directory) : undefined;
+  const found = await repository.objects.read(directory === "" ? `${root}^{tree}` : `${root}:${directory}`);
+  if (found) return found.type === "tree" ? { id: found.id, path: directory, bytes: found.bytes } : undefined;
+  return directory.includes("\uFFFD") ? readInexact(repository, root, directory) : undefined;
 }
-
-async function readDirectory({ objects }: Repository, root: string, path: string): Promise<ObjectRead | undefined> {
-  const found = await objects.read(path === "" ? `${root}^{tree}` : `${root}:${path}`);
-  return found?.type === "tree" ? found : undefined;
-}
-
-/** A name that is no UTF-8 was told with U+FFFD in it, and is asked for so. */
-const isInexact = (path: string) => path.includes("\uFFFD");
 
 async function readInexact(repository: Repository, root: string, path: string): Promise<Tree | undefined> {
+  const read = subtreeReader(repository);
   let tree = await readTree(repository, root);
   for (const name of path.split("/")) {
-    const entry = tree?.entries.find((entry) => entry.name === name && entry.type === "tree");
-    const found = entry && (await repository.objects.read(entry.id));
-    tree = found && { id: entry.id, path: entry.path, entries: parseTree(found.bytes, entry.path) };
+    const entry: TreeEntry | undefined = tree && (await entryNamed(tree, name))?.entry;
+    tree = entry?.type === "tree" ? await read(entry) : undefined;
   }
   return tree;
+}
+
+/** Bytes of tree objects that are read to answer one request. */
+const MAX_READ_BYTES = 64 * 1024 * 1024;
+
+/** Reads directories, until they are together more than one request may hold. */
+function subtreeReader(repository: Repository) {
+  let left = MAX_READ_BYTES;
+  return async ({ id, path }: TreeEntry): Promise<Tree | undefined> => {
+    const found = await repository.objects.read(id);
+    if (found?.type !== "tree") return undefined;
+    left -= found.bytes.length;
+    if (left < 0) throw new Refusal("too large", "The directories on the way are too large for this answer");
+    return { id, path, bytes: found.bytes };
+  };
 }
 
 /** What a path of a commit names. */
@@ -86,83 +65,131 @@ export async function findEntry(repository: Repository, root: string, path: stri
   const known = treePath(path);
   if (known === undefined || known === "") return undefined;
   const slash = known.lastIndexOf("/");
-  const directory = known.slice(0, Math.max(slash, 0));
-  if (isInexact(known)) {
-    const tree = await readTree(repository, root, directory);
-    return tree?.entries.find(({ name }) => name === known.slice(slash + 1));
-  }
-  const found = await readDirectory(repository, root, directory);
-  return found && entryNamed(found.bytes, directory, known.slice(slash + 1));
+  const tree = await readTree(repository, root, known.slice(0, Math.max(slash, 0)));
+  return tree && (await entryNamed(tree, known.slice(slash + 1)))?.entry;
 }
 
-/** One entry of a tree object, which may be large, without taking all of it apart. */
-function entryNamed(bytes: Buffer, directory: string, name: string): TreeEntry | undefined {
-  const wanted = Buffer.from(name);
-  let entry: TreeEntry | undefined;
-  scan(bytes, (start, space, end) => {
-    if (end - space - 1 !== wanted.length || wanted.compare(bytes, space + 1, end) !== 0) return false;
-    entry = entryAt(bytes, directory === "" ? "" : `${directory}/`, start, space, end);
-    return true;
+/** The entries that somebody looks for by name. */
+export async function filterEntries(tree: Tree, wants: (entry: TreeEntry) => boolean): Promise<TreeEntry[]> {
+  const found: TreeEntry[] = [];
+  await scan(tree, (at) => {
+    if (!isNameable(tree, at)) return;
+    const entry = entryAt(tree, at);
+    if (wants(entry)) found.push(entry);
   });
-  return entry;
+  return found;
 }
 
-/** What is in a directory, its own directories first, as people look for them. */
-export const directoriesFirst = ({ entries }: Tree): TreeEntry[] =>
-  KINDS.flatMap((kind) => entries.filter(({ type }) => type === kind));
-
-const KINDS = ["tree", "blob", "commit"] as const;
+/** What is in a directory, its own directories first, as people look for them: so many after so many, or after a path. */
+export async function listDirectory(
+  tree: Tree,
+  { skip, limit, after }: { skip: number; limit: number; after?: string | null | undefined },
+): Promise<Entries> {
+  const counts: Record<Kind, number> = { tree: 0, blob: 0, commit: 0 };
+  const last = typeof after === "string" ? await entryNamed(tree, after.slice(after.lastIndexOf("/") + 1)) : undefined;
+  if (typeof after === "string" && last?.entry.path !== after) throw badParameter("page_token is invalid");
+  let [before, truncated] = [0, false];
+  await scan(tree, (at) => {
+    if (!isNameable(tree, at)) return void (truncated = true);
+    counts[at.type] += 1;
+    if (last && at.type === last.entry.type && at.start < last.next) before += 1;
+  });
+  const first: Record<Kind, number> = { tree: 0, blob: counts.tree, commit: counts.tree + counts.blob };
+  const start = last ? first[last.entry.type] + before : skip;
+  const total = counts.tree + counts.blob + counts.commit;
+  const seen: Record<Kind, number> = { ...first };
+  const rows: TreeEntry[] = [];
+  await scan(tree, (at) => {
+    if (!isNameable(tree, at)) return;
+    const place = seen[at.type]++;
+    if (place >= start && place < start + limit) rows.push(entryAt(tree, at));
+  });
+  const ordered = KINDS.flatMap((kind) => rows.filter(({ type }) => type === kind));
+  return { rows: ordered, total, more: start + limit < total, truncated };
+}
 
 /** A directory on the way, and the place in it that comes next. */
 interface Level {
-  readonly entries: readonly TreeEntry[];
+  readonly tree: Tree;
   next: number;
 }
 
 /**
- * All that is below a directory, each directory before what is in it, beginning behind the path `after`. Only
+ * So much of what is below a directory, each directory before what is in it, beginning behind the path `after`. Only
  * directories on the way are read, so that a page far in costs no more than the first.
  */
-export async function* walkTree(repository: Repository, tree: Tree, after?: string): AsyncGenerator<TreeEntry> {
-  const levels = [{ entries: tree.entries, next: 0 }];
-  if (after !== undefined) await descend(repository, levels, after);
+export async function walkTree(
+  repository: Repository,
+  tree: Tree,
+  { limit, after }: { limit: number; after: string | undefined },
+): Promise<Entries> {
+  const levels: Level[] = [{ tree, next: 0 }];
+  const rows: TreeEntry[] = [];
+  let truncated = false;
+  const read = subtreeReader(repository);
+  if (after !== undefined) await descend(levels, after, read);
   for (let level = levels.at(-1); level; level = levels.at(-1)) {
-    const entry = level.entries[level.next++];
-    if (!entry) levels.pop();
-    else {
-      yield entry;
-      if (entry.type === "tree") levels.push(await levelOf(repository, entry));
+    const found = entryFrom(level.tree, level.next);
+    if (!found) {
+      levels.pop();
+      continue;
     }
+    level.next = found.next;
+    const { entry } = found;
+    if (!entry) {
+      truncated = true;
+      continue;
+    }
+    if (rows.length === limit) return { rows, more: true, truncated };
+    rows.push(entry);
+    if (entry.type === "tree") await enter(levels, entry, read);
   }
+  return { rows, more: false, truncated };
 }
 
-async function descend(repository: Repository, levels: Level[], path: string) {
+type ReadSubtree = ReturnType<typeof subtreeReader>;
+
+async function enter(levels: Level[], entry: TreeEntry, read: ReadSubtree) {
+  const tree = await read(entry);
+  if (tree) levels.push({ tree, next: 0 });
+}
+
+async function descend(levels: Level[], path: string, read: ReadSubtree) {
   for (let level = levels.at(-1); level; level = levels.at(-1)) {
-    const at = level.entries.findIndex((entry) => path === entry.path || path.startsWith(`${entry.path}/`));
-    const entry = level.entries[at];
-    if (!entry) throw badParameter("page_token is invalid");
-    level.next = at + 1;
-    if (entry.type === "tree") levels.push(await levelOf(repository, entry));
-    if (path === entry.path) return;
+    const { tree } = level;
+    const below = tree.path === "" ? path : path.slice(tree.path.length + 1);
+    const found = await entryNamed(tree, below.split("/", 1)[0] ?? "");
+    if (!found) break;
+    level.next = found.next;
+    if (found.entry.type === "tree") await enter(levels, found.entry, read);
+    if (path === found.entry.path) return;
+    if (found.entry.type !== "tree") break;
   }
+  throw badParameter("page_token is invalid");
 }
 
-async function levelOf(repository: Repository, { id, path }: TreeEntry): Promise<Level> {
-  const found = await repository.objects.read(id);
-  return { entries: found ? parseTree(found.bytes, path) : [], next: 0 };
-}
-
-/** All that is below a directory in the same order, as one answer of git, of which whoever reads takes as much as needed. */
-export async function* everythingBelow(repository: Repository, { id, path }: Tree): AsyncGenerator<TreeEntry[]> {
+/**
+ * All that is below a directory in the same order, as one answer of git, of which whoever reads takes as much as needed.
+ * An entry whose path is too long to be asked for is undefined.
+ */
+export async function* everythingBelow(
+  repository: Repository,
+  { id, path }: Tree,
+): AsyncGenerator<(TreeEntry | undefined)[]> {
   const prefix = path === "" ? "" : `${path}/`;
   const call = { command: "ls-tree", options: ["-r", "-t", "-z"], values: [id] } as const;
-  for await (const records of linesOf(repository, call, "\0")) {
+  const maxBytes = HEAD_BYTES + MAX_PATH_BYTES - Buffer.byteLength(prefix);
+  for await (const records of linesOf(repository, call, { end: "\0", maxBytes, overlong: "cut" })) {
     yield records.map((record) => {
       const tab = record.indexOf("\t");
       const [mode = "", type, id = ""] = record.slice(0, tab).split(" ");
       const below = record.slice(tab + 1);
+      if (Buffer.byteLength(record) > maxBytes) return undefined;
       const name = below.slice(below.lastIndexOf("/") + 1);
       return { mode, type: type as TreeEntry["type"], id, name, path: prefix + below };
     });
   }
 }
+
+/** Of mode, type and id, with what stands between them: `100644 commit 0123… \t`. */
+const HEAD_BYTES = 6 + 1 + 6 + 1 + 40 + 1;

@@ -1,4 +1,4 @@
-import { readTree } from "#git/objects/trees.ts";
+import { filterEntries, readTree } from "#git/objects/trees.ts";
 import type { RefChange } from "#git/push-commands.ts";
 import type { Repository } from "#git/storages/storage.ts";
 
@@ -8,7 +8,9 @@ const READMES = [/^readme\.(?:md|markdown)$/i, /^readme\.\w{1,10}$/i, /^readme$/
 /** The file in the first directory of a branch that says what this is. */
 export async function readmeOn(repository: Repository, branch: string): Promise<string | null> {
   const tree = await readTree(repository, `refs/heads/${branch}`);
-  const names = tree?.entries.filter(({ type }) => type === "blob").map(({ name }) => name) ?? [];
+  const isReadme = (name: string) => READMES.some((known) => known.test(name));
+  const found = tree ? await filterEntries(tree, ({ type, name }) => type === "blob" && isReadme(name)) : [];
+  const names = found.map(({ name }) => name);
   return READMES.map((known) => names.find((name) => known.test(name))).find((name) => name !== undefined) ?? null;
 }
 

@@ -8,6 +8,7 @@ import { Flag } from "#http/params/vocabulary.ts";
 import { missing } from "#lib/refusal.ts";
 import { FilePath, Revision } from "#resources/commits/params.ts";
 import { ProjectId } from "#resources/projects/params.ts";
+import { answerBudget, fitRows } from "#resources/repositories/answer-budget.ts";
 import { repositoryOf } from "#resources/repositories/place.ts";
 import { bytesForJson, sendRaw } from "#resources/repositories/raw.ts";
 import { type Asking, openAt } from "#resources/repositories/reading.ts";
@@ -30,15 +31,21 @@ export const trees = {
       recursive: Flag,
     }),
     returns: pageOf(TreeEntry, { id: "path", pageToken: true, offsetLimit: { rows: 50_000, type: "Tree" } }),
-    async handle({ params, page, ...asking }) {
+    async handle({ params, page, setHeader, ...asking }) {
       const { repository, commit } = await openAt(asking, params.ref, "Tree");
       const tree = await readTree(repository, commit, params.path);
       if (!tree) throw missing("invalid revision or path");
+      const budget = answerBudget(setHeader);
       const entries = await page.found(
-        async (wanted) => treePage(repository, tree, params.recursive ?? false, wanted),
+        async (wanted) => {
+          const { rows, more, total, truncated } = await treePage(repository, tree, params.recursive ?? false, wanted);
+          if (truncated) budget.markTruncated();
+          const fitting = await fitRows(budget, rows, async (entry) => [() => presentEntry(entry)]);
+          return { rows: fitting, more: more || fitting.length < rows.length, ...(total !== undefined && { total }) };
+        },
         ({ path }) => path,
       );
-      return entries.map(presentEntry);
+      return [...entries];
     },
   }),
 
