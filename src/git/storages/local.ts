@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { keepBatches, type KeptBatches } from "#git/objects/batch.ts";
 import { collect, type GitCall, type GitProcesses } from "#git/process.ts";
 import { isRefName } from "#git/refs.ts";
-import { gitSettings } from "#git/settings.ts";
+import { COMPARE_SMALL_FILES, gitSettings } from "#git/settings.ts";
 import { IDLE_BATCHES_PER_STORAGE, type SlotClass } from "#git/slots.ts";
 import type { Consumer } from "#lib/consumer.ts";
 import { badRequest } from "#lib/refusal.ts";
@@ -236,12 +236,16 @@ const rulesForHook = ({ forwardOnly }: PushRules) => ({ FAIRLEAD_FORWARD_ONLY: f
 /** What knows no `--end-of-options`. */
 const WITHOUT_VALUES: ReadonlySet<string> = new Set(["blame", "fast-import"]);
 
+/** What compares the contents of files. */
+const COMPARING: ReadonlySet<string> = new Set(["blame", "diff-tree", "merge-tree"]);
+
 /** What comes from a person stands where git takes nothing for an option. */
 export function plumbingArguments({ command, options = [], values = [], paths = [] }: PlumbingCall): string[] {
   if (!PLUMBING.includes(command)) throw new TypeError(`git ${command as string} is not for running`);
   if (WITHOUT_VALUES.has(command) && values.length > 0) throw new TypeError(`git ${command} takes no values`);
   if ([...values, ...paths].some((text) => text.includes("\0"))) throw badRequest("a name holds a zero byte");
   return [
+    ...(COMPARING.has(command) ? [COMPARE_SMALL_FILES] : []),
     command,
     ...options,
     ...(values.length > 0 ? ["--end-of-options", ...values] : []),
