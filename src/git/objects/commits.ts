@@ -1,5 +1,5 @@
 import type { Repository } from "#git/storages/storage.ts";
-import type { ObjectRead } from "./object.ts";
+import type { ObjectInfo, ObjectRead } from "./object.ts";
 
 /** Who did something, and when. */
 export interface Signature {
@@ -18,112 +18,174 @@ export interface Commit {
   readonly author: Signature;
   readonly committer: Signature;
   readonly message: string;
+  /** Whether its message, its names or its parents are more than is kept of them. */
+  readonly truncated: boolean;
 }
 
 /** What an annotated tag says. */
 export interface Tag {
   readonly id: string;
-  readonly target: string;
   readonly message: string;
   readonly tagger: Signature | undefined;
+  readonly truncated: boolean;
 }
 
-/** A page of larger ones would take more memory than there is. */
-const MOST_BYTES = 1024 * 1024;
+/** Larger objects are not read: git gives them only as a whole. */
+const MAX_OBJECT_BYTES = 1024 * 1024;
+/** Parents that are kept of a commit; merges made by people have a few dozen. */
+const MAX_PARENTS = 100;
+const MAX_NAME_BYTES = 1024;
+/** As many lines as the parents of the largest commit take. */
+const MAX_HEADER_LINES = 25_000;
+
+/** Smaller objects are always read. */
+const LARGE_OBJECT_BYTES = 64 * 1024;
+const MAX_LARGE_OBJECTS_BYTES = 16 * 1024 * 1024;
+
+/** How much of a message is wanted, and which objects are read for it. */
+interface Wanted {
+  readonly messageBytes?: number;
+  readonly allows?: (objectBytes: number) => boolean;
+}
+
+/** Says for the objects of one list which are read: a thousand large ones would keep git busy for many seconds. */
+export function readAllowance(): (objectBytes: number) => boolean {
+  let left = MAX_LARGE_OBJECTS_BYTES;
+  return (bytes) => {
+    if (bytes > LARGE_OBJECT_BYTES) left -= bytes;
+    return bytes <= LARGE_OBJECT_BYTES || left >= 0;
+  };
+}
+
+const isReadable = ({ size }: ObjectInfo, { allows = () => true }: Wanted) => size <= MAX_OBJECT_BYTES && allows(size);
 
 /** A commit by its id. */
-export async function readCommit(repository: Repository, id: string): Promise<Commit | undefined> {
+export async function readCommit(repository: Repository, id: string, wanted: Wanted = {}): Promise<Commit | undefined> {
   const info = await repository.objects.info(id);
   if (info?.type !== "commit") return undefined;
-  if (info.size > MOST_BYTES) return tooLarge(id);
+  if (!isReadable(info, wanted)) return tooLarge(id);
   const found = await repository.objects.read(id);
-  return found && parseCommit(found);
+  return found && parseCommit(found, wanted);
 }
 
 /** Left out of a list, it would be hidden from those who look for it. */
 const tooLarge = (id: string): Commit => {
   const nobody = { name: "", email: "", at: 0, zone: 0 };
   const message = "This commit is too large to be shown";
-  return { id, tree: "", parents: [], author: nobody, committer: nobody, message };
+  return { id, tree: "", parents: [], author: nobody, committer: nobody, message, truncated: true };
 };
 
-/** Commits in the order of their ids; what is none is left out. */
-export async function readCommits(repository: Repository, ids: readonly string[]): Promise<Commit[]> {
-  const found = await Promise.all(ids.map((id) => readCommit(repository, id)));
-  return found.filter((commit) => commit !== undefined);
-}
-
 /** An annotated tag by the id of its object. */
-export async function readTag(repository: Repository, id: string): Promise<Tag | undefined> {
-  const found = await repository.objects.read(id, MOST_BYTES);
-  if (found?.type !== "tag") return undefined;
-  const { fields, message } = parse(found.bytes);
-  const tagger = first(fields, "tagger");
+export async function readTag(repository: Repository, id: string, wanted: Wanted = {}): Promise<Tag | undefined> {
+  const info = await repository.objects.info(id);
+  if (info?.type !== "tag") return undefined;
+  if (!isReadable(info, wanted))
+    return { id, message: "This tag is too large to be shown", tagger: undefined, truncated: true };
+  const found = await repository.objects.read(id);
+  if (!found) return undefined;
+  const { fields, decode, message } = parse(found.bytes, wanted.messageBytes ?? MAX_OBJECT_BYTES);
+  const line = fields.find(([name]) => name === "tagger")?.[1];
+  const tagger = line && signature(line, decode);
+  return { id, tagger, message: message.text, truncated: message.cut || (tagger?.truncated ?? false) };
+}
+
+export function parseCommit(
+  { id, bytes }: Pick<ObjectRead, "id" | "bytes">,
+  { messageBytes = MAX_OBJECT_BYTES }: Wanted = {},
+): Commit {
+  const { fields, decode, message } = parse(bytes, messageBytes);
+  const first = (name: string) => fields.find(([given]) => given === name)?.[1] ?? Buffer.alloc(0);
+  const parents = fields.filter(([name]) => name === "parent");
+  const author = signature(first("author"), decode);
+  const committer = signature(first("committer"), decode);
   return {
     id,
-    target: first(fields, "object") ?? "",
-    message,
-    tagger: tagger === undefined ? undefined : signature(tagger),
+    tree: first("tree").toString("latin1"),
+    parents: parents.slice(0, MAX_PARENTS).map(([, value]) => value.toString("latin1")),
+    author,
+    committer,
+    message: message.text,
+    truncated: message.cut || author.truncated || committer.truncated || parents.length > MAX_PARENTS,
   };
 }
 
-export function parseCommit({ id, bytes }: Pick<ObjectRead, "id" | "bytes">): Commit {
-  const { fields, message } = parse(bytes);
-  return {
-    id,
-    tree: first(fields, "tree") ?? "",
-    parents: fields.filter(([name]) => name === "parent").map(([, value]) => value),
-    author: signature(first(fields, "author") ?? ""),
-    committer: signature(first(fields, "committer") ?? ""),
-    message,
-  };
+const ABRIDGED_LENGTH = 512;
+
+/** The same commit or tag with only the beginning of its message, for a response that has no room for more. */
+export function abridged<T extends Commit | Tag>(whole: T): T {
+  const { message } = whole;
+  const short = message.length > ABRIDGED_LENGTH ? `${message.slice(0, ABRIDGED_LENGTH).toWellFormed()}…` : message;
+  return { ...whole, message: short, truncated: true };
 }
 
-type Field = readonly [name: string, value: string];
+type Field = readonly [name: string, value: Buffer];
+type Decode = (bytes: Buffer) => string;
 
-const first = (fields: readonly Field[], name: string) => fields.find(([given]) => given === name)?.[1];
+const FIELDS = ["tree", "parent", "author", "committer", "tagger", "encoding"];
+const [LF, SPACE] = [10, 32];
 
 /** Lines of fields, an empty line, and a text; lines that begin with a space go on with the field before. */
-function parse(bytes: Buffer): { fields: Field[]; message: string } {
+function parse(bytes: Buffer, messageBytes: number) {
+  const fields: Field[] = [];
+  let start = 0;
+  for (let lines = 0; lines < MAX_HEADER_LINES && start < bytes.length && bytes[start] !== LF; lines++) {
+    const found = bytes.indexOf(LF, start);
+    const end = found === -1 ? bytes.length : found;
+    const space = bytes[start] === SPACE ? -1 : bytes.subarray(start, Math.min(end, start + 12)).indexOf(SPACE);
+    const name = space === -1 ? "" : bytes.toString("latin1", start, start + space);
+    if (FIELDS.includes(name)) fields.push([name, bytes.subarray(start + space + 1, end)]);
+    start = end + 1;
+  }
   const gap = bytes.indexOf("\n\n");
-  const head = gap === -1 ? bytes : bytes.subarray(0, gap);
-  const encoding = /^encoding (.+)$/m.exec(head.toString("latin1"))?.[1];
-  const fields = decode(head, encoding)
-    .split("\n")
-    .filter((line) => !line.startsWith(" "))
-    .map((line): Field => {
-      const space = line.indexOf(" ");
-      return [line.slice(0, space), line.slice(space + 1)];
-    });
-  return { fields, message: gap === -1 ? "" : decode(bytes.subarray(gap + 2), encoding) };
+  const decode = decoder(fields.find(([name]) => name === "encoding")?.[1].toString("latin1", 0, 100));
+  return { fields, decode, message: cut(gap === -1 ? Buffer.alloc(0) : bytes.subarray(gap + 2), messageBytes, decode) };
 }
 
-/** A text in the encoding it names; what cannot be read in it becomes U+FFFD. */
-function decode(bytes: Buffer, encoding: string | undefined): string {
-  if (encoding === undefined || /^utf-?8$/i.test(encoding)) return bytes.toString("utf8");
+/** A text, or as much of its beginning as these bytes hold, with an ellipsis in place of the rest. */
+function cut(bytes: Buffer, maxBytes: number, decode: Decode): { text: string; cut: boolean } {
+  if (bytes.length <= maxBytes) return { text: decode(bytes), cut: false };
+  let end = maxBytes;
+  // The bytes of one character of UTF-8 stay together.
+  while (end > maxBytes - 4 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return { text: `${decode(bytes.subarray(0, end))}…`, cut: true };
+}
+
+/** Reads text in the encoding that a commit names; what cannot be read in it becomes U+FFFD. */
+function decoder(encoding: string | undefined): Decode {
+  const utf8 = (bytes: Buffer) => bytes.toString("utf8");
+  if (encoding === undefined || /^utf-?8$/i.test(encoding)) return utf8;
   try {
-    return new TextDecoder(encoding).decode(bytes);
+    const known = new TextDecoder(encoding);
+    return (bytes) => known.decode(bytes);
   } catch {
-    return bytes.toString("utf8");
+    return utf8;
   }
 }
 
 /** The last day that has a year of four digits in every zone. */
 const LAST = 253_402_214_399;
+const MAX_TIME_BYTES = 32;
 const TIME = /^ (?<at>\d{1,15}) (?<sign>[+-])(?<hours>\d\d)(?<minutes>\d\d)/;
 
-function signature(text: string): Signature {
-  const open = text.indexOf("<");
-  const close = text.indexOf(">", open);
-  if (open === -1 || close === -1) return { name: text, email: "", at: 0, zone: 0 };
-  const { at = "0", sign, hours = "0", minutes = "0" } = TIME.exec(text.slice(close + 1))?.groups ?? {};
+function signature(line: Buffer, decode: Decode): Signature & { readonly truncated: boolean } {
+  const open = line.indexOf("<");
+  const close = line.indexOf(">", open);
+  if (open === -1 || close === -1) {
+    const { text, cut: truncated } = cut(line, MAX_NAME_BYTES, decode);
+    return { name: text, email: "", at: 0, zone: 0, truncated };
+  }
+  const time = line.toString("latin1", close + 1, close + 1 + MAX_TIME_BYTES);
+  const { at = "0", sign, hours = "0", minutes = "0" } = TIME.exec(time)?.groups ?? {};
   const east = Number(hours) * 60 + Number(minutes);
   const zone = east < 24 * 60 ? east : 0;
+  const name = cut(line.subarray(0, open), MAX_NAME_BYTES, decode);
+  const email = cut(line.subarray(open + 1, close), MAX_NAME_BYTES, decode);
   return {
-    name: text.slice(0, open).trimEnd(),
-    email: text.slice(open + 1, close),
+    name: name.text.trimEnd(),
+    email: email.text,
     at: Math.min(Number(at), LAST),
     zone: sign === "-" ? -zone : zone,
+    truncated: name.cut || email.cut,
   };
 }
 
@@ -135,15 +197,27 @@ export function momentOf({ at, zone }: Signature): string {
   return `${local}${zone < 0 ? "-" : "+"}${digits(minutes / 60)}:${digits(minutes % 60)}`;
 }
 
+const MAX_TITLE = 1024;
+
 /** The first line of a message. */
-export const titleOf = (message: string): string => message.replace(/^\s+/, "").split("\n", 1)[0]?.trimEnd() ?? "";
+export function titleOf(message: string): string {
+  const text = message.trimStart();
+  const end = text.indexOf("\n");
+  const line = end === -1 ? text : text.slice(0, end);
+  return line.length > MAX_TITLE ? `${line.slice(0, MAX_TITLE).toWellFormed()}…` : line.trimEnd();
+}
 
 const TRAILER = /^(?<key>[A-Za-z0-9-]+)[ \t]*:[ \t]*(?<value>.*)$/;
 const MOST_TRAILERS = 100;
+/** Trailers are looked for only so far from the end, as a message may be nothing but line feeds. */
+const MAX_TRAILERS_LENGTH = 16 * 1024;
 
 /** What the last paragraph of a message says as `Key: value` lines, if it says nothing else. */
 export function trailersOf(message: string): [key: string, value: string][] {
-  const paragraphs = message.trimEnd().split(/\n[ \t]*\n/);
+  const paragraphs = message
+    .trimEnd()
+    .slice(-MAX_TRAILERS_LENGTH)
+    .split(/\n[ \t]*\n/);
   if (paragraphs.length < 2) return [];
   const trailers: [string, string][] = [];
   for (const line of paragraphs.at(-1)?.split("\n") ?? []) {

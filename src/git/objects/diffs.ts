@@ -1,4 +1,5 @@
 import type { Repository } from "#git/storages/storage.ts";
+import type { Commit } from "./commits.ts";
 import { type DiffLimits, diffReader, type FileDiff } from "./diff-reader.ts";
 import { linesOf, partsOf } from "./output.ts";
 
@@ -8,7 +9,7 @@ interface Diff {
   readonly total: number;
 }
 
-const LIMITS: DiffLimits = { fileBytes: 200 * 1024, bytes: 5 * 1024 * 1024, lines: 50_000 };
+const LIMITS: DiffLimits = { fileBytes: 200 * 1024, bytes: 3 * 1024 * 1024, lines: 50_000 };
 
 /** Nobody is told these names, which may be as long as whoever pushed them liked. */
 const NAMES = { end: "\0", maxBytes: 1024, overlong: "cut" } as const;
@@ -50,10 +51,10 @@ export interface Stats {
 /** How many lines each of some commits added and deleted, compared with its first parent; what is no text has none. */
 export async function readStats(
   repository: Repository,
-  commits: readonly { readonly id: string; readonly parents: readonly string[] }[],
+  commits: readonly { readonly id: string; readonly parent_ids: readonly string[] }[],
 ): Promise<Map<string, Stats>> {
   const stats = new Map<string, Stats>();
-  const input = commits.map(({ id, parents }) => `${[id, ...parents.slice(0, 1)].join(" ")}\n`).join("");
+  const input = commits.map(({ id, parent_ids }) => `${[id, ...parent_ids.slice(0, 1)].join(" ")}\n`).join("");
   const options = ["--stdin", "--always", "--root", "--numstat", ...OPTIONS];
   let commit = "";
   /** Fields that are the paths of what was renamed. */
@@ -76,6 +77,11 @@ export async function readStats(
     }
   }
   return stats;
+}
+
+/** The same of one commit. */
+export async function statsOf(repository: Repository, { id, parents }: Commit): Promise<Stats | undefined> {
+  return (await readStats(repository, [{ id, parent_ids: parents }])).get(id);
 }
 
 /** Git writes `-` for what is no text. */

@@ -95,19 +95,33 @@ interface Contributor {
   readonly commits: number;
 }
 
+/** How many are counted, and how much is kept of what they call themselves. */
+const MAX_CONTRIBUTORS = 10_000;
+const MAX_NAME_BYTES = 256;
+
 /** Who wrote the latest so many commits that lead to one, in the order of their first. */
-export async function contributorsTo(repository: Repository, from: string, most: number): Promise<Contributor[]> {
+export async function contributorsTo(
+  repository: Repository,
+  from: string,
+  most: number,
+): Promise<{ contributors: Contributor[]; truncated: boolean }> {
   const found = new Map<string, Contributor>();
-  const lines = linesOf(
-    repository,
-    callOf({ from }, `--max-count=${most}`, "--no-merges", "--no-commit-header", "--format=%ae%x00%an"),
-  );
-  for await (const some of lines) {
-    for (const line of some) {
-      const [email = "", name = ""] = line.split("\0");
-      const commits = (found.get(email)?.commits ?? 0) + 1;
-      found.set(email, { name, email, commits });
+  let truncated = false;
+  let email: string | undefined;
+  const call = callOf({ from }, `--max-count=${most}`, "--no-merges", "--no-commit-header", "--format=%ae%n%an");
+  for await (const lines of linesOf(repository, call, { maxBytes: MAX_NAME_BYTES, overlong: "cut" })) {
+    for (const line of lines) {
+      truncated ||= line.length > MAX_NAME_BYTES;
+      if (email === undefined) {
+        email = line;
+        continue;
+      }
+      const known = found.get(email);
+      if (known || found.size < MAX_CONTRIBUTORS)
+        found.set(email, { name: line, email, commits: (known?.commits ?? 0) + 1 });
+      else truncated = true;
+      email = undefined;
     }
   }
-  return [...found.values()].toReversed();
+  return { contributors: [...found.values()].toReversed(), truncated };
 }

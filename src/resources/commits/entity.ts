@@ -1,8 +1,10 @@
 import Type, { type Static } from "typebox";
-import { type Commit as CommitRead, momentOf, titleOf, trailersOf } from "#git/objects/commits.ts";
+import { abridged, type Commit as CommitRead, momentOf, titleOf, trailersOf } from "#git/objects/commits.ts";
 import type { FileDiff } from "#git/objects/diff-reader.ts";
 import type { Stats } from "#git/objects/diffs.ts";
 import { Nullable } from "#http/params/vocabulary.ts";
+import { Refusal } from "#lib/refusal.ts";
+import type { AnswerBudget } from "#resources/repositories/answer-budget.ts";
 
 const Time = Type.String({ format: "date-time" });
 const exact = { additionalProperties: false };
@@ -76,7 +78,8 @@ export const DiffOfFile = Type.Object(
 
 /** `address` is where people look at the project. */
 export function presentCommit(commit: CommitRead, address: string, withTrailers = true): Static<typeof Commit> {
-  const trailers = withTrailers ? trailersOf(commit.message) : [];
+  // Of a message that was cut, the end is not what its author wrote.
+  const trailers = withTrailers && !commit.truncated ? trailersOf(commit.message) : [];
   const extended = Map.groupBy(trailers, ([key]) => key);
   return {
     id: commit.id,
@@ -97,6 +100,22 @@ export function presentCommit(commit: CommitRead, address: string, withTrailers 
   };
 }
 
+/** What is read of a message that stands in a list. */
+export const MAX_LISTED_MESSAGE_BYTES = 32 * 1024;
+
+/** The forms in which a commit, or what is told with it, fits into a response: as it was read, or abridged. */
+export function formsOf<T>(budget: AnswerBudget, commit: CommitRead, present: (commit: CommitRead) => T) {
+  if (commit.truncated) budget.markTruncated();
+  return [() => present(commit), () => present(abridged(commit))];
+}
+
+/** A single commit, with all of its message if the response has room for it. */
+export function fitCommit<T>(budget: AnswerBudget, commit: CommitRead, present: (commit: CommitRead) => T): T {
+  const row = budget.fit(formsOf(budget, commit, present));
+  if (row === undefined) throw new Refusal("too large", "The commit is too large for this answer");
+  return row;
+}
+
 export const presentStats = ({ additions, deletions }: Stats): Static<typeof CommitStats> => ({
   additions,
   deletions,
@@ -115,7 +134,7 @@ export const presentDetail = (
 });
 
 /** `unidiff` puts the two names before the hunks, as `patch` wants them. */
-export const presentDiff =
+const presentDiff =
   (unidiff: boolean) =>
   ({ text, oldPath, newPath, oldMode, newMode, status, tooLarge, collapsed }: FileDiff): Static<typeof DiffOfFile> => {
     const isNew = status === "A";
@@ -135,3 +154,16 @@ export const presentDiff =
       too_large: tooLarge,
     };
   };
+
+/** How files differ; the text of what has no room in the response is left out, as that of what is too large. */
+export function fitDiffs(budget: AnswerBudget, files: readonly FileDiff[], unidiff: boolean, reserve = 0) {
+  const present = presentDiff(unidiff);
+  const rows: Static<typeof DiffOfFile>[] = [];
+  for (const file of files) {
+    if (file.truncated) budget.markTruncated();
+    const row = budget.fit([() => present(file), () => present({ ...file, text: "", collapsed: true })], reserve);
+    if (row === undefined) break;
+    rows.push(row);
+  }
+  return rows;
+}

@@ -1,5 +1,5 @@
 import type { Static } from "typebox";
-import { readCommits } from "#git/objects/commits.ts";
+import { type Commit, readAllowance, readCommit } from "#git/objects/commits.ts";
 import { readStats } from "#git/objects/diffs.ts";
 import { type History, listCommits } from "#git/objects/history.ts";
 import { treePath } from "#git/objects/names.ts";
@@ -7,31 +7,59 @@ import { listRefs } from "#git/objects/refs.ts";
 import type { Repository } from "#git/storages/storage.ts";
 import type { Found, Page, Paged, Wanted } from "#http/paging.ts";
 import { missing } from "#lib/refusal.ts";
+import { type AnswerBudget, fitRows } from "#resources/repositories/answer-budget.ts";
 import { repositoryOf } from "#resources/repositories/place.ts";
 import { addressOf, type Asking, namedCommit } from "#resources/repositories/reading.ts";
-import { type CommitRef, type ListedCommit, presentCommit, presentStats } from "./entity.ts";
+import {
+  type CommitRef,
+  formsOf,
+  type ListedCommit,
+  MAX_LISTED_MESSAGE_BYTES,
+  presentCommit,
+  presentStats,
+} from "./entity.ts";
 import type { CommitFilters } from "./params.ts";
 
 type Filters = Static<typeof CommitFilters>;
 
 /** A page of commits. How many there are is not told, as that would mean to walk through all of them. */
-export async function commitPage(asking: Asking, filters: Filters, page: Page<Paged<typeof ListedCommit>>) {
+export async function commitPage(
+  asking: Asking,
+  filters: Filters,
+  page: Page<Paged<typeof ListedCommit>>,
+  budget: AnswerBudget,
+) {
   const repository = await repositoryOf(asking.services, asking.project, asking.consumer);
   const history = await historyOf(repository, asking, filters);
-  const commits = await page.found(async ({ skip, limit }) => {
-    const ids = history ? await listCommits(repository, history, { skip, limit: limit + 1 }) : [];
-    return { rows: await readCommits(repository, ids.slice(0, limit)), more: ids.length > limit };
+  const ids = await page.found(async ({ skip, limit }) => {
+    const found = history ? await listCommits(repository, history, { skip, limit: limit + 1 }) : [];
+    return { rows: found.slice(0, limit), more: found.length > limit };
   });
-  const stats = filters.with_stats ? await readStats(repository, commits) : undefined;
   const address = await addressOf(asking);
+  const commits = await presentCommits(repository, ids, budget, (commit) =>
+    presentCommit(commit, address, filters.trailers ?? false),
+  );
+  if (!filters.with_stats) return commits;
+  const stats = await readStats(repository, commits);
   return commits.map((commit) => {
-    const counted = stats?.get(commit.id);
-    return {
-      ...presentCommit(commit, address, filters.trailers ?? false),
-      ...(counted && { stats: presentStats(counted) }),
-    };
+    const counted = stats.get(commit.id);
+    return { ...commit, ...(counted && { stats: presentStats(counted) }) };
   });
 }
+
+/** Commits of a list in the order of their ids; what is none is left out. */
+export const presentCommits = <T>(
+  repository: Repository,
+  ids: readonly string[],
+  budget: AnswerBudget,
+  present: (commit: Commit) => T,
+): Promise<T[]> => {
+  const wanted = { messageBytes: MAX_LISTED_MESSAGE_BYTES, allows: readAllowance() };
+  return fitRows(budget, ids, async (id) => {
+    const commit = await readCommit(repository, id, wanted);
+    return commit ? formsOf(budget, commit, present) : [];
+  });
+};
 
 /** Undefined where there can be none: nothing was pushed yet, or no tree has such a path. */
 async function historyOf(repository: Repository, { project }: Asking, filters: Filters): Promise<History | undefined> {

@@ -2,7 +2,7 @@ import { type Commit, readCommit, titleOf } from "#git/objects/commits.ts";
 import { resolveCommit } from "#git/objects/names.ts";
 import { DIRECTORY, importing, type NewCommit } from "#git/writing/importing.ts";
 import { mergedTree, treesToPick, treesToRevert } from "#git/writing/picking.ts";
-import { invalid, missing } from "#lib/refusal.ts";
+import { invalid, missing, Refusal } from "#lib/refusal.ts";
 import {
   type CodeWriting,
   committerOf,
@@ -53,6 +53,7 @@ async function pick(writing: CodeWriting, { sha, branch, dryRun }: Picking, { tr
   const id = await resolveCommit(repository, sha);
   const commit = id === undefined ? undefined : await readCommit(repository, id);
   if (!commit) throw missing("Commit");
+  if (commit.truncated) throw new Refusal("too large", "The commit is too large for this");
   const committer = await committerOf(writing);
 
   const treeOn = async (head: string | undefined) => {

@@ -1,10 +1,11 @@
 import { inRepository } from "#access/code.ts";
 import { readCommit } from "#git/objects/commits.ts";
-import { EMPTY_TREE, MOST_FILES, readDiff, readStats } from "#git/objects/diffs.ts";
+import { EMPTY_TREE, MOST_FILES, readDiff, statsOf } from "#git/objects/diffs.ts";
 import { countCommits } from "#git/objects/history.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { missing } from "#lib/refusal.ts";
+import { answerBudget } from "#resources/repositories/answer-budget.ts";
 import { addressOf, type Asking, openAt } from "#resources/repositories/reading.ts";
 import {
   Commit,
@@ -12,9 +13,10 @@ import {
   CommitRef,
   CommitSequence,
   DiffOfFile,
+  fitCommit,
+  fitDiffs,
   ListedCommit,
   presentDetail,
-  presentDiff,
 } from "./entity.ts";
 import { commitPage, refPage } from "./list.ts";
 import { CommitFilters, CommitId, CommitView, DiffView, RefFilters, SequenceView } from "./params.ts";
@@ -29,7 +31,7 @@ export const commits = {
     access,
     params: CommitFilters,
     returns: pageOf(ListedCommit, { id: "id" }),
-    handle: ({ page, params, ...asking }) => commitPage(asking, params, page),
+    handle: ({ page, params, setHeader, ...asking }) => commitPage(asking, params, page, answerBudget(setHeader)),
   }),
 
   get: endpoint({
@@ -39,10 +41,11 @@ export const commits = {
     access,
     params: CommitView,
     returns: CommitDetail,
-    async handle({ params, ...asking }) {
+    async handle({ params, setHeader, ...asking }) {
       const { repository, commit } = await openCommit(asking, params.sha);
-      const stats = params.stats ? (await readStats(repository, [commit])).get(commit.id) : undefined;
-      return presentDetail(commit, { address: await addressOf(asking), projectId: asking.project.id, stats });
+      const stats = params.stats ? await statsOf(repository, commit) : undefined;
+      const around = { address: await addressOf(asking), projectId: asking.project.id, stats };
+      return fitCommit(answerBudget(setHeader), commit, (form) => presentDetail(form, around));
     },
   }),
 
@@ -53,14 +56,14 @@ export const commits = {
     access,
     params: DiffView,
     returns: pageOf(DiffOfFile, { id: "new_path" }),
-    async handle({ params, page, ...asking }) {
+    async handle({ params, page, setHeader, ...asking }) {
       const { repository, commit } = await openCommit(asking, params.sha);
       const between = { from: commit.parents[0] ?? EMPTY_TREE, to: commit.id };
       const files = await page.found(async ({ skip, limit }) => {
         const { files, total } = await readDiff(repository, between, { skip, limit });
         return { rows: files, total, more: Math.min(total, MOST_FILES) > skip + limit };
       });
-      return files.map(presentDiff(params.unidiff ?? false));
+      return fitDiffs(answerBudget(setHeader), files, params.unidiff ?? false);
     },
   }),
 

@@ -2,14 +2,15 @@ import Type, { type Static } from "typebox";
 import { projectAddress } from "#access/addresses.ts";
 import { inRepository } from "#access/code.ts";
 import { readCommit } from "#git/objects/commits.ts";
-import { readStats } from "#git/objects/diffs.ts";
+import { statsOf } from "#git/objects/diffs.ts";
 import type { Repository } from "#git/storages/storage.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { badRequest, missing } from "#lib/refusal.ts";
+import { answerBudget } from "#resources/repositories/answer-budget.ts";
 import { addressOf } from "#resources/repositories/reading.ts";
 import type { CodeWriting } from "#resources/repositories/writing.ts";
 import { commitTo } from "./actions.ts";
-import { Commit, CommitDetail, presentCommit, presentDetail } from "./entity.ts";
+import { Commit, CommitDetail, fitCommit, presentCommit, presentDetail } from "./entity.ts";
 import { cherryPick, revertCommit } from "./picking.ts";
 import {
   actionOf,
@@ -37,12 +38,13 @@ export const commitWrites = {
     transaction: "own",
     returns: CommitDetail,
     audit: "commit_created",
-    async handle({ params, ...writing }) {
+    async handle({ params, setHeader, ...writing }) {
       await refuseOtherProject(writing, params.start_project);
       const { repository, id } = await commitTo(writing, wishOf(params));
       const commit = await commitMade(repository, id);
-      const stats = params.stats ? (await readStats(repository, [commit])).get(id) : undefined;
-      return presentDetail(commit, { address: await addressOf(writing), projectId: writing.project.id, stats });
+      const stats = params.stats ? await statsOf(repository, commit) : undefined;
+      const around = { address: await addressOf(writing), projectId: writing.project.id, stats };
+      return fitCommit(answerBudget(setHeader), commit, (form) => presentDetail(form, around));
     },
   }),
 
@@ -102,10 +104,16 @@ async function commitMade(repository: Repository, id: string) {
 }
 
 type Picked = Awaited<ReturnType<typeof cherryPick>>;
-type Picking = CodeWriting & { setStatus(status: number): void };
+type Picking = CodeWriting & {
+  setStatus(status: number): void;
+  setHeader(name: string, value: string): void;
+};
 
 async function picked(writing: Picking, made: Picked): Promise<Static<typeof Commit> | Static<typeof DryRun>> {
-  if (made) return presentCommit(await commitMade(made.repository, made.id), await addressOf(writing));
+  if (made) {
+    const [commit, address] = [await commitMade(made.repository, made.id), await addressOf(writing)];
+    return fitCommit(answerBudget(writing.setHeader), commit, (form) => presentCommit(form, address));
+  }
   writing.setStatus(200);
   return { dry_run: "success" };
 }

@@ -1,22 +1,26 @@
 import Type, { type Static } from "typebox";
 import { inRepository } from "#access/code.ts";
-import { readCommit, readCommits } from "#git/objects/commits.ts";
-import { EMPTY_TREE, MOST_FILES, readDiff } from "#git/objects/diffs.ts";
+import { readCommit } from "#git/objects/commits.ts";
+import { EMPTY_TREE, readDiff } from "#git/objects/diffs.ts";
 import { contributorsTo, listCommits, mergeBase } from "#git/objects/history.ts";
 import { resolveCommit } from "#git/objects/names.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { Flag } from "#http/params/vocabulary.ts";
 import { badRequest, missing } from "#lib/refusal.ts";
-import { Commit, presentCommit, presentDiff } from "#resources/commits/entity.ts";
+import { Commit, fitCommit, fitDiffs, presentCommit } from "#resources/commits/entity.ts";
+import { presentCommits } from "#resources/commits/list.ts";
 import { Revision } from "#resources/commits/params.ts";
 import { ProjectId } from "#resources/projects/params.ts";
+import { type AnswerBudget, answerBudget } from "#resources/repositories/answer-budget.ts";
 import { repositoryOf } from "#resources/repositories/place.ts";
 import { addressOf, type Asking, namedCommit } from "#resources/repositories/reading.ts";
 import { Comparison, Contributor } from "./entity.ts";
 
 const access = inRepository("read", { scopes: ["read_repository"] });
 const MOST_COMMITS = 1000;
+/** What the files of a comparison leave to its commits. */
+const RESERVED_FOR_COMMITS_BYTES = 1.5 * 1024 * 1024;
 /** Contributors are counted among as many commits, the latest. */
 const MOST_COUNTED = 50_000;
 
@@ -36,7 +40,7 @@ export const comparisons = {
     access,
     params: Compared,
     returns: Comparison,
-    handle: ({ params, ...asking }) => compare(asking, params),
+    handle: ({ params, setHeader, ...asking }) => compare(asking, params, answerBudget(setHeader)),
   }),
 
   mergeBase: endpoint({
@@ -46,7 +50,7 @@ export const comparisons = {
     access,
     params: Type.Object({ ...ProjectId.properties, refs: Type.Array(Revision, { minItems: 2, maxItems: 20 }) }),
     returns: Commit,
-    async handle({ params, ...asking }) {
+    async handle({ params, setHeader, ...asking }) {
       const repository = await repositoryOf(asking.services, asking.project, asking.consumer);
       const ids = await Promise.all(params.refs.map((name) => resolveCommit(repository, name)));
       const unknown = params.refs.filter((_, at) => ids[at] === undefined);
@@ -57,7 +61,8 @@ export const comparisons = {
       );
       const commit = id && (await readCommit(repository, id));
       if (!commit) throw missing("Merge Base");
-      return presentCommit(commit, await addressOf(asking));
+      const address = await addressOf(asking);
+      return fitCommit(answerBudget(setHeader), commit, (form) => presentCommit(form, address));
     },
   }),
 
@@ -73,12 +78,14 @@ export const comparisons = {
       sort: Type.Enum(["asc", "desc"], { default: "asc" }),
     }),
     returns: pageOf(Contributor, { id: "email" }),
-    async handle({ params, page, services, project, consumer }) {
+    async handle({ params, page, services, project, consumer, setHeader }) {
       const repository = await repositoryOf(services, project, consumer);
       const from = await namedCommit(repository, project, params.ref);
       if (from === undefined && params.ref !== undefined) throw missing("Commit");
-      const all = from === undefined ? [] : await contributorsTo(repository, from, MOST_COUNTED);
-      const ordered = all.toSorted((a, b) => compareBy(a[params.order_by], b[params.order_by]));
+      const none = { contributors: [], truncated: false };
+      const all = from === undefined ? none : await contributorsTo(repository, from, MOST_COUNTED);
+      if (all.truncated) answerBudget(setHeader).markTruncated();
+      const ordered = all.contributors.toSorted((a, b) => compareBy(a[params.order_by], b[params.order_by]));
       if (params.sort === "desc") ordered.reverse();
       const rows = await page.found(async ({ skip, limit }) => ({
         rows: ordered.slice(skip, skip + limit),
@@ -93,7 +100,11 @@ export const comparisons = {
 const compareBy = (a: string | number, b: string | number) => (a < b ? -1 : Number(a > b));
 
 /** What came to `to` since it and `from` parted: commits from the oldest on, and how the files differ. */
-async function compare(asking: Asking, { from, to, straight = false, unidiff = false }: Static<typeof Compared>) {
+async function compare(
+  asking: Asking,
+  { from, to, straight = false, unidiff = false }: Static<typeof Compared>,
+  budget: AnswerBudget,
+) {
   const repository = await repositoryOf(asking.services, asking.project, asking.consumer);
   const [base, head] = await Promise.all([
     namedCommit(repository, asking.project, from),
@@ -107,12 +118,16 @@ async function compare(asking: Asking, { from, to, straight = false, unidiff = f
     readDiff(repository, { from: start, to: head }),
     addressOf(asking),
   ]);
-  const commits = (await readCommits(repository, ids)).map((commit) => presentCommit(commit, address));
+  const present = (some: readonly string[]) =>
+    presentCommits(repository, some, budget, (commit) => presentCommit(commit, address));
+  const [commit = null] = await present(ids.slice(-1));
+  const diffs = fitDiffs(budget, diff.files, unidiff, RESERVED_FOR_COMMITS_BYTES);
+  const commits = await present(ids);
   return {
-    commit: commits.at(-1) ?? null,
+    commit,
     commits,
-    diffs: diff.files.map(presentDiff(unidiff)),
-    compare_timeout: diff.total > MOST_FILES || diff.files.some(({ collapsed }) => collapsed),
+    diffs,
+    compare_timeout: diff.total > diffs.length || diffs.some(({ collapsed }) => collapsed),
     compare_same_ref: from === to,
     web_url: `${address}/-/compare/${base}...${head}`,
   };

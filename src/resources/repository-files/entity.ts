@@ -39,7 +39,7 @@ export const BlamedLines = Type.Object(
 );
 
 export function presentBlamed(commit: CommitRead, lines: string[]): Static<typeof BlamedLines> {
-  const told = presentCommit(commit, "");
+  const told = presentCommit(commit, "", false);
   return {
     commit: {
       id: told.id,

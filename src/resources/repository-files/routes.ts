@@ -5,6 +5,7 @@ import { lastChange } from "#git/objects/history.ts";
 import { findEntry } from "#git/objects/trees.ts";
 import { endpoint, plain } from "#http/endpoint.ts";
 import { missing } from "#lib/refusal.ts";
+import { answerBudget } from "#resources/repositories/answer-budget.ts";
 import { bytesForJson, sendRaw } from "#resources/repositories/raw.ts";
 import { type Asking, openAt } from "#resources/repositories/reading.ts";
 import { blamedLines } from "./blame.ts";
@@ -56,7 +57,8 @@ export const repositoryFiles = {
     async handle({ params, setHeader, ...asking }) {
       const { repository, blob, about } = await openFile(asking, params);
       setFileHeaders(setHeader, about);
-      return blamedLines(repository, blob, { commit: about.commit_id, path: about.file_path }, params.range);
+      const at = { commit: about.commit_id, path: about.file_path };
+      return blamedLines(repository, blob, at, params.range, answerBudget(setHeader));
     },
   }),
 };
