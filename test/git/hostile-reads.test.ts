@@ -134,6 +134,15 @@ describe("reading a repository that was made to be expensive", () => {
     });
   }
 
+  test("a file of 10 MiB as JSON: nobody else waits for it", async () => {
+    const base = await publicProject((directory) => hostile.largeFile(directory));
+    for (const path of ["files/large.bin?ref=main", "files/large.bin?ref=main"]) {
+      const { status, block } = await read(`${base}/${path}`);
+      assert.equal(status, 200);
+      assert.ok(block < MAX_BLOCK_MS, `it took ${Math.round(block)} ms of the event loop at once`);
+    }
+  });
+
   /** Where the API has the repository that `make` makes, as nobody in particular sees it. */
   async function publicProject(make: Case["make"]): Promise<string> {
     const { token, username } = await app.makeUser();

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -95,6 +96,15 @@ export async function hugeDiff(directory: string, { bytes = 45 * MEGABYTE } = {}
     message: `Version ${n}`,
     files: { "table.txt": (n % 2 === 0 ? "a\n" : "b\n").repeat(bytes / 2) },
   }));
+}
+
+/** A file as large as JSON carries it. */
+export async function largeFile(directory: string, { bytes = 10 * 1024 * 1024 } = {}) {
+  await initialize(directory);
+  const text = randomBytes(Math.ceil(bytes / 2))
+    .toString("hex")
+    .slice(0, bytes);
+  await importCommits(directory, 1, () => ({ message: "Large", files: { "large.bin": text } }));
 }
 
 /** Files whose lines are from two commits in turn, and from as many commits as there are lines. */

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { Readable } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { readBlob, streamBlob } from "#git/objects/blobs.ts";
 import type { ObjectInfo } from "#git/objects/object.ts";
 import type { Repository } from "#git/storages/storage.ts";
@@ -23,6 +24,14 @@ export async function bytesForJson(
   }
   reserveMemory(size * MEMORY_FACTOR);
   return (await readBlob(repository, id)) ?? Buffer.alloc(0);
+}
+
+/** The text of a file in JSON. Others get a turn around it, as each step with a large file takes some milliseconds. */
+export async function base64Of(bytes: Buffer): Promise<string> {
+  await nextTurn();
+  const text = bytes.toString("base64");
+  await nextTurn();
+  return text;
 }
 
 interface Answering {

@@ -6,7 +6,7 @@ import { findEntry } from "#git/objects/trees.ts";
 import { endpoint, plain } from "#http/endpoint.ts";
 import { missing } from "#lib/refusal.ts";
 import { answerBudget } from "#resources/repositories/answer-budget.ts";
-import { bytesForJson, sendRaw } from "#resources/repositories/raw.ts";
+import { base64Of, bytesForJson, sendRaw } from "#resources/repositories/raw.ts";
 import { type Asking, openAt } from "#resources/repositories/reading.ts";
 import { blamedLines } from "./blame.ts";
 import { type AboutFile, BlamedLines, RepositoryFile, setFileHeaders } from "./entity.ts";
@@ -30,7 +30,7 @@ export const repositoryFiles = {
       const bytes = await bytesForJson(repository, blob, asking);
       const content_sha256 = hash("sha256", bytes, "hex");
       setFileHeaders(setHeader, { content_sha256 });
-      return { ...about, last_commit_id, content_sha256, content: bytes.toString("base64") };
+      return { ...about, last_commit_id, content_sha256, content: await base64Of(bytes) };
     },
   }),
 

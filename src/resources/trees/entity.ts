@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import type { ObjectInfo } from "#git/objects/object.ts";
 import type { TreeEntry as EntryRead } from "#git/objects/trees.ts";
 
 const exact = { additionalProperties: false };
@@ -27,9 +28,9 @@ export const presentEntry = ({ id, name, type, path, mode }: EntryRead): Static<
   mode,
 });
 
-export const presentBlob = (sha: string, bytes: Buffer): Static<typeof Blob> => ({
-  size: bytes.length,
+export const presentBlob = ({ id, size }: ObjectInfo, content: string): Static<typeof Blob> => ({
+  size,
   encoding: "base64",
-  content: bytes.toString("base64"),
-  sha,
+  content,
+  sha: id,
 });

@@ -10,7 +10,7 @@ import { FilePath, Revision } from "#resources/commits/params.ts";
 import { ProjectId } from "#resources/projects/params.ts";
 import { answerBudget, fitRows } from "#resources/repositories/answer-budget.ts";
 import { repositoryOf } from "#resources/repositories/place.ts";
-import { bytesForJson, sendRaw } from "#resources/repositories/raw.ts";
+import { base64Of, bytesForJson, sendRaw } from "#resources/repositories/raw.ts";
 import { type Asking, openAt } from "#resources/repositories/reading.ts";
 import { Blob, presentBlob, presentEntry, TreeEntry } from "./entity.ts";
 import { treePage } from "./list.ts";
@@ -58,7 +58,7 @@ export const trees = {
     returns: Blob,
     async handle({ params, ...asking }) {
       const { repository, blob } = await openBlob(asking, params.sha);
-      return presentBlob(blob.id, await bytesForJson(repository, blob, asking));
+      return presentBlob(blob, await base64Of(await bytesForJson(repository, blob, asking)));
     },
   }),
 
