@@ -5,7 +5,7 @@ import { join } from "node:path";
  * To compare a file of nothing but line feeds takes git 80 times its size in memory: 165 MB for one of this size.
  * Larger files count as binary, wherever files are compared and only there.
  */
-const MAX_COMPARED_FILE = "2m";
+export const MAX_COMPARED_FILE_BYTES = 2 * 1024 * 1024;
 const MAX_COMPARED_FILE_VARIABLE = "FAIRLEAD_MAX_COMPARED_FILE";
 
 /** The option, before its command, that keeps git from comparing larger files. */
@@ -51,7 +51,7 @@ export function gitSettings({ maxPack }: { readonly maxPack: number }): Readonly
   return Object.fromEntries([
     // One allocation at most so large: a few bytes of a pack can ask for gigabytes.
     ["GIT_ALLOC_LIMIT", "1g"],
-    [MAX_COMPARED_FILE_VARIABLE, MAX_COMPARED_FILE],
+    [MAX_COMPARED_FILE_VARIABLE, String(MAX_COMPARED_FILE_BYTES)],
     ["GIT_CONFIG_COUNT", String(settings.length)],
     ...settings.flatMap(([name, value], at) => [
       [`GIT_CONFIG_KEY_${at}`, name],

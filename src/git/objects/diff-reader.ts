@@ -7,6 +7,8 @@ interface Changed {
   readonly oldMode: string;
   readonly newMode: string;
   readonly status: string;
+  /** What it was and what it is. */
+  readonly ids: readonly string[];
   /** Whether its paths are only the beginning of what they are. */
   readonly truncated: boolean;
 }
@@ -127,11 +129,12 @@ const MAX_PATH_BYTES = 4096;
 
 /** `:100644 100644 id id M`, a path, and for what was renamed another. */
 function recordOf([head = "", oldPath, newPath]: readonly string[]): Changed | undefined {
-  const [oldMode = "", newMode = "", , , status = ""] = head.slice(1).split(" ");
+  const [oldMode = "", newMode = "", oldId = "", newId = "", status = ""] = head.slice(1).split(" ");
   if (oldPath === undefined || (status.startsWith("R") && newPath === undefined)) return undefined;
   const paths = [oldPath, newPath ?? oldPath] as const;
   const truncated = paths.some((path) => path.length > MAX_PATH_BYTES);
-  return { oldMode, newMode, status, oldPath: pathOf(paths[0]), newPath: pathOf(paths[1]), truncated };
+  const ids = [oldId, newId];
+  return { oldMode, newMode, status, ids, oldPath: pathOf(paths[0]), newPath: pathOf(paths[1]), truncated };
 }
 
 const pathOf = (latin1: string) =>

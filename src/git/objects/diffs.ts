@@ -1,5 +1,6 @@
 import type { Repository } from "#git/storages/storage.ts";
 import type { Commit } from "./commits.ts";
+import { MAX_COMPARED_FILE_BYTES } from "#git/settings.ts";
 import { type DiffLimits, diffReader, type FileDiff } from "./diff-reader.ts";
 import { linesOf, partsOf } from "./output.ts";
 
@@ -40,7 +41,18 @@ export async function readDiff(
     reader.read(part);
     if (reader.isDone()) break;
   }
-  return reader.result();
+  const { files, total } = reader.result();
+  const told: FileDiff[] = [];
+  for (const file of files)
+    told.push((await isUncompared(repository, file)) ? { ...file, text: "", tooLarge: true } : file);
+  return { files: told, total };
+}
+
+/** Git says of what is too large to be compared that it is binary, whatever it is. */
+async function isUncompared({ objects }: Repository, { text, ids }: FileDiff): Promise<boolean> {
+  if (!text.startsWith("Binary files ")) return false;
+  const found = await Promise.all(ids.map((id) => objects.info(id)));
+  return found.some((info) => info?.type === "blob" && info.size > MAX_COMPARED_FILE_BYTES);
 }
 
 export interface Stats {
