@@ -107,6 +107,15 @@ export async function largeFile(directory: string, { bytes = 10 * 1024 * 1024 } 
   await importCommits(directory, 1, () => ({ message: "Large", files: { "large.bin": text } }));
 }
 
+/** A small file that was large once, which blame compares it with. */
+export async function hugeAncestor(directory: string, { bytes = 45 * MEGABYTE } = {}) {
+  await initialize(directory);
+  await importCommits(directory, 2, (n) => ({
+    message: `Version ${n}`,
+    files: { "table.txt": n === 0 ? "a\n".repeat(bytes / 2) : "b\n".repeat(100_000) },
+  }));
+}
+
 /** Files whose lines are from two commits in turn, and from as many commits as there are lines. */
 export async function heavyBlame(directory: string, { lines = 260_000, commits = 1_500, bytes = 100_000 } = {}) {
   await initialize(directory);
@@ -154,6 +163,7 @@ export const HOSTILE = {
   "a huge name": hugeName,
   "long file names": longFileNames,
   "a huge diff": (directory) => hugeDiff(directory),
+  "a huge ancestor": (directory) => hugeAncestor(directory),
   "a heavy blame": (directory) => heavyBlame(directory),
   "many refs": (directory) => manyRefs(directory),
 } as const satisfies Readonly<Record<string, Maker>>;

@@ -11,7 +11,7 @@ import { ZERO_ID } from "#git/refs.ts";
 import { beginning } from "#git/writing/beginning.ts";
 import { Refusal } from "#lib/refusal.ts";
 import { git, gitOutput, removeWorkingCopies, workingCopy } from "#test/support/git.ts";
-import { plumbingArguments } from "./local.ts";
+import { plumbingArguments } from "./plumbing.ts";
 import { type Git, openGit } from "./open.ts";
 import {
   type ConfirmPush,

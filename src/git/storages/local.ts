@@ -4,13 +4,12 @@ import { dirname, join } from "node:path";
 import { keepBatches, type KeptBatches } from "#git/objects/batch.ts";
 import { collect, type GitCall, type GitProcesses } from "#git/process.ts";
 import { isRefName } from "#git/refs.ts";
-import { COMPARE_SMALL_FILES, gitSettings } from "#git/settings.ts";
-import { IDLE_BATCHES_PER_STORAGE, type SlotClass } from "#git/slots.ts";
+import { gitSettings } from "#git/settings.ts";
+import { IDLE_BATCHES_PER_STORAGE } from "#git/slots.ts";
 import type { Consumer } from "#lib/consumer.ts";
-import { badRequest } from "#lib/refusal.ts";
+import { plumbingArguments, slotOf } from "./plumbing.ts";
 import {
   type PackCall,
-  PLUMBING,
   type PlumbingCall,
   type PushRules,
   type Repository,
@@ -221,39 +220,8 @@ const PACK_MODES: Readonly<Record<PackCall["mode"], readonly string[]>> = {
   session: [],
 };
 
-/** What compares files, as much of them as a repository has. */
-const HEAVY: ReadonlySet<PlumbingCall["command"]> = new Set(["blame", "diff-tree", "merge-tree"]);
-
-function slotOf({ command, timeout, transfer }: PlumbingCall): SlotClass {
-  if (timeout === Infinity) return "batch";
-  if (transfer) return "transfer";
-  return HEAVY.has(command) ? "heavy" : "short";
-}
-
 /** What the hook `pre-receive` reads; no name of a ref holds a line feed. */
 const rulesForHook = ({ forwardOnly }: PushRules) => ({ FAIRLEAD_FORWARD_ONLY: forwardOnly.join("\n") });
-
-/** What knows no `--end-of-options`. */
-const WITHOUT_VALUES: ReadonlySet<string> = new Set(["blame", "fast-import"]);
-
-/** What compares the contents of files. */
-const COMPARING: ReadonlySet<string> = new Set(["blame", "diff-tree", "merge-tree"]);
-
-/** What comes from a person stands where git takes nothing for an option. */
-export function plumbingArguments({ command, options = [], values = [], paths = [] }: PlumbingCall): string[] {
-  if (!PLUMBING.includes(command)) throw new TypeError(`git ${command as string} is not for running`);
-  if (WITHOUT_VALUES.has(command) && values.length > 0) throw new TypeError(`git ${command} takes no values`);
-  if ([...values, ...paths].some((text) => text.includes("\0"))) throw badRequest("a name holds a zero byte");
-  return [
-    ...(COMPARING.has(command) ? [COMPARE_SMALL_FILES] : []),
-    command,
-    ...options,
-    ...(values.length > 0 ? ["--end-of-options", ...values] : []),
-    // `archive` takes all behind its first value for paths, a `--` too.
-    ...(paths.length > 0 && command !== "archive" ? ["--"] : []),
-    ...paths,
-  ];
-}
 
 async function* namesIn(directory: string): AsyncIterable<string> {
   try {
