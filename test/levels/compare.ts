@@ -105,7 +105,7 @@ async function compareMembers(databases: Databases, world: World, place: Place):
   const { level } = modelOf(world);
   const { read } = databases;
   const at = await memberPlace(databases, place);
-  const sources = await everySource(read, at);
+  const sources = await everySource(read, administrator, at);
   const rows = await members(read, at, sources).execute();
   const { parts = [] } = await listMembers(read, at, sources, {});
   const listed: { id: number }[][] = await Promise.all(

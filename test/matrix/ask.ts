@@ -338,6 +338,10 @@ function problemOf(cell: Cell, { place }: Belongings, response: LightMyRequestRe
     const shown = itemsOf(payload).some(({ id }) => id === place.id);
     if (shown !== isListed(line.place, cell)) return `expected the list to ${shown ? "hide" : "show"} it`;
   }
+  if (line.place?.holds === "hidden member" && place) {
+    const shown = itemsOf(payload).some(({ id }) => id === place.children.own);
+    if (shown !== seesAll(line, caller)) return `expected the list to ${shown ? "hide" : "show"} the hidden member`;
+  }
   const count = line.place && isPlain(cell) ? shownOf(line.place, cell) : undefined;
   if (count !== undefined && itemsOf(payload).length !== count)
     return `expected the list to show ${count}, got ${itemsOf(payload).length}`;

@@ -98,6 +98,8 @@ export async function makeLand(
     await newGroup(),
     await newGroup(),
   ];
+  const hidden = { user: await makeAccount(), group: await insertForId(db, "namespaces", group(null, PRIVATE)) };
+  await insert(db, "members", [membership({ group_id: hidden.group }, hidden.user.id, "guest")]);
   const otherProject = await insertForId(db, "projects", project(other));
   const others: At[] = [{ group_id: other }, { project_id: otherProject }];
   await insert(
@@ -151,13 +153,13 @@ export async function makeLand(
     await insert(
       db,
       "namespaces",
-      groups.map(({ id }) => group(id, { visibility: "private" })),
+      groups.map(({ id }) => group(id, PRIVATE)),
     );
     const projects = sites.filter(({ wish }) => wish.holds === "projects").flatMap(three);
     await insert(
       db,
       "projects",
-      projects.map(({ id }) => project(id, { visibility: "private" })),
+      projects.map(({ id }) => project(id, PRIVATE)),
     );
     await insert(db, "stars", sites.flatMap(starsOf));
     await insert(db, "identities", sites.filter(({ wish }) => wish.holds === "SAML users").flatMap(identitiesOf));
@@ -182,6 +184,7 @@ export async function makeLand(
   function childrenOf({ wish, roof }: Site, made: number, robot: Account | undefined): Children {
     const known = {
       member: { own: child.id, foreign: elsewhere.id, above: above.id },
+      "hidden member": { own: hidden.user.id, foreign: elsewhere.id, above: elsewhere.id },
       oneself: { own: wish.acting ?? 0, foreign: 0, above: 0 },
       share: { own: invited, foreign: invitedElsewhere, above: invitedAbove },
       "audit event": { own: made, foreign: eventElsewhere[wish.kind], above: roof.event },
@@ -195,6 +198,7 @@ export async function makeLand(
       // It is made for each request.
       project: { own: 0, foreign: 0, above: 0 },
     };
+    if (wish.holds === "hidden member") return known["hidden member"];
     return known[wish.child === undefined || isCodeChild(wish.child) ? "project" : wish.child];
   }
 
@@ -217,6 +221,8 @@ export async function makeLand(
         ? [share(at, roof.invited.get(grant) ?? 0, grant.share.upTo, grant.share.ends)]
         : [],
     );
+    if (wish.child === "hidden member" || wish.holds === "hidden member")
+      own.push(share(at, hidden.group, "developer"));
     return wish.child === "share" ? [...own, share(at, invited, "guest")] : own;
   }
 
@@ -331,6 +337,8 @@ async function insertDeployKeysIn(db: Db, userId: number, projects: readonly num
 }
 
 const three = <T>(thing: T): T[] => [thing, thing, thing];
+
+const PRIVATE = { visibility: "private" } as const;
 
 /** An enterprise user of a group. */
 const personOf = (groupId: number) => ({ provisioned_by_group_id: groupId, two_factor_enabled: true });

@@ -22,6 +22,8 @@ export interface Place {
   /** What the second name in the path stands for. */
   readonly child?:
     | "member"
+    // Of a private group that it is shared with: only administrators see that group.
+    | "hidden member"
     | "oneself"
     | "share"
     | "audit event"
@@ -40,6 +42,8 @@ export interface Place {
   /** What the request lists: there are three of them in the place, and groups and projects among them are private. */
   readonly holds?:
     | "members"
+    // One, of a private group that it is shared with.
+    | "hidden member"
     | "subgroups"
     | "projects"
     | "audit events"

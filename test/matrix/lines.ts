@@ -379,6 +379,11 @@ export const furtherLines: Readonly<Record<string, readonly Line[]>> = {
   "PUT /projects/:id": [inProject("maintainer", 200, WRITE, { forThis: "owner", send: "visibility={visibility}" })],
   "DELETE /groups/:id/members/:user_id": [inGroup("viewer", 204, WRITE, { signedIn: true, child: "oneself" })],
   "DELETE /projects/:id/members/:user_id": [inProject("viewer", 204, WRITE, { signedIn: true, child: "oneself" })],
+  "GET /groups/:id/members/all": [inGroup("viewer", 200, READ, { holds: "hidden member" })],
+  "GET /groups/:id/members/all/:user_id": [inGroup("viewer", 200, READ, { child: "hidden member" })],
+  "GET /projects/:id/members/all": [inProject("viewer", 200, READ, { holds: "hidden member" })],
+  "GET /projects/:id/members/all/:user_id": [inProject("viewer", 200, READ, { child: "hidden member" })],
+  "GET /projects/:id/users": [inProject("viewer", 200, READ, { holds: "hidden member" })],
   "GET /*project.git/info/refs": [
     inProject("viewer", 200, FETCH, {
       ...{ ...OVER_GIT, code: "read", send: "service=git-receive-pack", answers: CLOSED },

@@ -67,6 +67,7 @@ function statusInPlace(line: Line, place: Place, asked: Asked): number {
   if (badParameter) return 400;
   const isFound = owner === "own" || (owner === "above" && place.inherits);
   if (!isFound && !(owner !== "missing" && place.adminsFind && role === "administrator")) return place.lacking ?? 404;
+  if (place.child === "hidden member" && role !== "administrator") return 404;
   if (place.child === "oneself" && !isMember(place, caller)) return 404;
   if (place.forThis && lacks(place.forThis)) return 403;
   if (line.scopesForThis !== undefined && asked.scopes && !isAmong(line.scopesForThis, asked.scopes)) return 403;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
+import { VISIBILITIES } from "#access/roles.ts";
 import { recordStatements } from "#test/plans/record.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { type Ground, ground } from "./test-support.ts";
@@ -107,6 +108,48 @@ describe("lists of members", () => {
       app.services.db.write,
     );
     assert.equal((await levelsAt(`/groups/${middle}/members/all`)).size, 1);
+  });
+
+  test("name nobody from an invited group that the caller does not see", async () => {
+    const open = { visibility: VISIBILITIES.public };
+    const [insider, hidden, seen] = await Promise.all([app.makeUser(), app.makeUser(), app.makeUser()]);
+    const administrator = await app.makeUser({ admin: true });
+    const parent = await on.group(undefined, { visibility: VISIBILITIES.private });
+    const closed = await on.group(parent, { visibility: VISIBILITIES.private });
+    const known = await on.group(undefined, open);
+    const top = await on.group(undefined, open);
+    const project = await on.project(top, open);
+    await on.member(insider, { group_id: closed }, "guest");
+    await on.member(hidden, { group_id: parent }, "developer");
+    await on.member(seen, { group_id: known }, "developer");
+    for (const shared of [{ group_id: top }, { project_id: project }]) {
+      await on.share(shared, closed, "maintainer");
+      await on.share(shared, known, "maintainer");
+    }
+    const lists = [`/groups/${top}/members/all`, `/projects/${project}/members/all`, `/projects/${project}/users`];
+    const all = [insider, hidden, seen].map(({ id }) => id).toSorted((a, b) => a - b);
+    for (const [token, expected] of [
+      [undefined, [seen.id]],
+      [user.token, [seen.id]],
+      [insider.token, all],
+      [administrator.token, all],
+    ] as const) {
+      for (const address of lists) {
+        const { body } = await app.get(`${address}?sort=asc`, { token });
+        assert.deepEqual(
+          body.map(({ id }: TestUser) => id).toSorted((a: number, b: number) => a - b),
+          expected,
+          address,
+        );
+        const searched = await app.get(`${address}?query=${hidden.username}&search=${hidden.username}`, { token });
+        assert.equal(searched.body.length, expected.length === all.length ? 1 : 0, address);
+      }
+      for (const address of lists.slice(0, 2)) {
+        const { status, text } = await app.get(`${address}/${hidden.id}`, { token });
+        assert.equal(status, expected.length === all.length ? 200 : 404, text);
+        if (status === 404) assert.equal(text, (await app.get(`${address}/999999999`, { token })).text);
+      }
+    }
   });
 
   test("page by number and by position, from any number of sources", async () => {

@@ -1,6 +1,8 @@
 import { type RawBuilder, sql } from "kysely";
+import type { Actor } from "#access/actor.ts";
 import { live } from "#access/levels.ts";
 import { LEVELS } from "#access/roles.ts";
+import { groupVisibleTo } from "#access/visible.ts";
 import type { Db } from "#db/database.ts";
 import { type SummaryRow, summaryColumns } from "#resources/users/queries.ts";
 import type { Place } from "./access.ts";
@@ -15,16 +17,21 @@ export interface Sources {
 export const directOnly = (place: Place): Sources =>
   place.kind === "group" ? { groups: [place.id], most: [LEVELS.owner] } : { groups: [], most: [] };
 
-/** The groups that a place is in, and those that it or one of them is shared with, with the groups they are in. */
-export async function everySource(db: Db, place: Place): Promise<Sources> {
+/**
+ * The groups that a place is in, and those that it or one of them is shared with, with the groups they are in. A group
+ * that the caller may not see contributes nobody: its members are as private as the group.
+ */
+export async function everySource(db: Db, actor: Actor | null, place: Place): Promise<Sources> {
   const { rows } = await sql<{ id: number; most: number }>`
-    select id, max(most) as most from (
+    select n.id, max(most) as most from (
       select unnest(${place.traversal_ids}::bigint[]) as id, ${sql.lit(LEVELS.owner)} as most
       union all
       select unnest(w.traversal_ids), s.access_level from shares s join namespaces w on w.id = s.with_group_id
       where (s.group_id = any(${place.traversal_ids}::bigint[]) or s.project_id = ${ownProject(place)})
         and ${sql.raw(live("s"))}
-    ) sources group by id order by id`.execute(db);
+    ) sources join namespaces n using (id)
+    where n.id = ${ownGroup(place)} or ${groupVisibleTo(actor)}
+    group by n.id order by n.id`.execute(db);
   return { groups: rows.map(({ id }) => id), most: rows.map(({ most }) => most) };
 }
 

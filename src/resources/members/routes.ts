@@ -42,8 +42,8 @@ function membersOf(kind: Kind) {
       params: MemberFilters,
       // Each source is read as far as the page is.
       returns: pageTo(10_000),
-      async handle({ db, place, params, page, site }) {
-        const sources = await everySource(db, place);
+      async handle({ db, actor, place, params, page, site }) {
+        const sources = await everySource(db, actor, place);
         const rows = await page.rows(members(db, place, sources), await listMembers(db, place, sources, params));
         return presented(db, rows, site);
       },
@@ -66,8 +66,8 @@ function membersOf(kind: Kind) {
       access: seesMembers(kind),
       params: MemberId,
       returns: Member,
-      handle: async ({ db, place, params, site }) =>
-        member(db, place, await everySource(db, place), params.user_id, site),
+      handle: async ({ db, actor, place, params, site }) =>
+        member(db, place, await everySource(db, actor, place), params.user_id, site),
     }),
 
     add: endpoint({

@@ -67,12 +67,12 @@ export const projectRelations = {
     access: inProject("viewer"),
     params: PeopleFilters,
     returns: pageOf(UserSummary, { id: "u.id" }),
-    async handle({ db, project, params, page, site }) {
+    async handle({ db, actor, project, params, page, site }) {
       const place = { kind: "project" as const, ...project };
       const members = await listMembers(
         db,
         place,
-        await everySource(db, place),
+        await everySource(db, actor, place),
         params.search === undefined ? {} : { query: params.search },
       );
       return page(db.selectFrom("users as u").select(summaryColumns), presentSummary(site), members);
