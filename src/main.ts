@@ -40,6 +40,10 @@ const commands: Record<string, { about: string; load: () => Promise<Run> }> = {
     about: "token create --user NAME [--name TEXT] [--scopes a,b] [--expires YYYY-MM-DD]: make a token and print it",
     load: async () => (await import("./commands/token.ts")).token,
   },
+  admin: {
+    about: "admin grant USERNAME | admin revoke USERNAME: make a user an administrator, or no longer one",
+    load: async () => (await import("./commands/admin.ts")).admin,
+  },
   migrate: {
     about: "bring the database up to date",
     load: async () => (await import("./commands/migrate.ts")).migrateCommand,

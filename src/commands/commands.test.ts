@@ -20,7 +20,7 @@ describe("commands", () => {
     for (const args of [[], ["help"], ["--help"]]) {
       const { code, stdout } = await fairlead(args, {});
       assert.equal(code, 0);
-      for (const name of ["serve", "web", "setup", "token", "migrate", "doctor", "config", "seed"]) {
+      for (const name of ["serve", "web", "setup", "token", "admin", "migrate", "doctor", "config", "seed"]) {
         assert.match(stdout, new RegExp(`^  ${name} +\\S`, "m"));
       }
     }
@@ -92,6 +92,10 @@ describe("commands", () => {
       const self = await app.get("/personal_access_tokens/self", { token: made.stdout.trim() });
       assert.equal(self.body.name, "mine");
       assert.deepEqual(self.body.scopes, ["read_api", "sudo"]);
+      const { rows } = await sql<{ event: string; details: object }>`
+        select event, details from audit_events where target_id = ${self.body.id}`.execute(app.services.db.write);
+      const details = { user_id: 1, scopes: ["read_api", "sudo"], command: "token create" };
+      assert.deepEqual(rows, [{ event: "personal_access_token_created", details }]);
 
       for (const [args, problem] of [
         [["token", "create"], /usage: fairlead token create/],

@@ -3,7 +3,9 @@ import { actingUserByIdOrName } from "#access/callers.ts";
 import { type Scope, SCOPES } from "#access/scopes.ts";
 import { readConfig } from "#config.ts";
 import { createToken } from "#resources/tokens/actions.ts";
+import { nameOf } from "#resources/tokens/writes.ts";
 import { openLog, openServices } from "#services.ts";
+import { auditCommand } from "./audit.ts";
 import { withDatabase } from "./database.ts";
 import { print } from "./output.ts";
 
@@ -35,7 +37,12 @@ export async function token(args: string[]) {
       const user = await actingUserByIdOrName(services.db, username);
       if (!user) throw new Error(`there is no user '${username}'`);
       const wanted = { userId: user.id, name: values.name, scopes, expires_at: values.expires };
-      const { value, row } = await services.db.transaction((tx) => createToken(tx, wanted));
+      const { value, row } = await services.db.transaction(async (tx) => {
+        const made = await createToken(tx, wanted);
+        const target = { ...nameOf(made.row), details: { user_id: user.id, scopes } };
+        await auditCommand(tx, "token create", "personal_access_token_created", target);
+        return made;
+      });
       print(value);
       process.stderr.write(`Token ${row.id} of ${user.username} until ${row.expires_at}, shown only now.\n`);
     } finally {

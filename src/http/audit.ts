@@ -8,7 +8,7 @@ export async function writeAudit(
   tx: Tx,
   event: string,
   actor: (Pick<Actor, "user" | "sudoer"> & Partial<Pick<UserByToken, "token">>) | null,
-  { address, requestId }: Origin,
+  { address, requestId }: Pick<Origin, "requestId"> & { readonly address: string | null },
   target: AuditTarget | undefined,
 ) {
   await tx

@@ -3,7 +3,7 @@ import { createToken, revokeToken, type Rotation, rotateToken } from "./actions.
 import { presentNewToken } from "./entity.ts";
 import type { TokenRow } from "./queries.ts";
 
-const nameOf = ({ id, name, user_id }: TokenRow): AuditTarget => ({
+export const nameOf = ({ id, name, user_id }: TokenRow): AuditTarget => ({
   ...{ type: "PersonalAccessToken", id, name },
   entity: { type: "User", id: user_id },
 });

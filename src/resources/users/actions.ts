@@ -7,6 +7,7 @@ import type { Blobs } from "#lib/blobs.ts";
 import { type Problems, refuse, throwProblems, tooLong } from "#lib/problems.ts";
 import { conflict, missing } from "#lib/refusal.ts";
 import { avatarColumns, checkAvatar } from "#resources/avatars/images.ts";
+import { keepAnAdministrator } from "./administrators.ts";
 import { emailChange, holdAddress } from "./emails.ts";
 import { givenIdentity, keepIdentity } from "./identities.ts";
 import type { NewUser, UserChanges } from "./params.ts";
@@ -128,6 +129,7 @@ export async function updateUser(
   const moved = await emailChange(tx, user, email, given.skip_reconfirmation === true, problems);
   const identity = await givenIdentity(tx, given, problems);
   throwProblems(problems);
+  if (user.admin && columns.admin === false) await keepAnAdministrator(tx, user.id);
 
   if (username !== user.username || name !== user.name) {
     await tx.updateTable("namespaces").set({ path: username, name }).where("id", "=", user.namespace_id).execute();

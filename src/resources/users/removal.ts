@@ -7,6 +7,7 @@ import type { JobKind } from "#jobs/define.ts";
 import { forbidden, missing } from "#lib/refusal.ts";
 import { endSessions } from "#resources/sessions/actions.ts";
 import { revokeTokensOf } from "#resources/tokens/actions.ts";
+import { keepAnAdministrator } from "./administrators.ts";
 import { refuseSoleOwner } from "./owned-groups.ts";
 
 const Payload = Type.Object({ id: Type.Integer(), hard_delete: Type.Boolean() }, { additionalProperties: false });
@@ -29,7 +30,7 @@ interface Removal {
 export async function beginRemoval(tx: Tx, jobs: Jobs, userId: number, { hardDelete, actorId }: Removal) {
   const user = await tx
     .selectFrom("users")
-    .select(["username", "user_type"])
+    .select(["username", "user_type", "admin"])
     .where("id", "=", userId)
     .where("removal_began_at", "is", null)
     .forNoKeyUpdate()
@@ -37,6 +38,7 @@ export async function beginRemoval(tx: Tx, jobs: Jobs, userId: number, { hardDel
   if (!user) throw missing("User");
   if (userId === actorId) throw forbidden("The API initiating user cannot be removed by the API");
   if (!NOT_INTERNAL.includes(user.user_type)) throw forbidden("An internal user cannot be removed");
+  if (user.admin) await keepAnAdministrator(tx, userId);
   if (!hardDelete) await refuseSoleOwner(tx, userId);
   await endAccount(tx, jobs, userId, hardDelete);
   return user.username;

@@ -3,6 +3,7 @@ import { NOT_INTERNAL } from "#access/user-kinds.ts";
 import type { Tx } from "#db/database.ts";
 import { conflict, forbidden, Refusal } from "#lib/refusal.ts";
 import { endSessions } from "#resources/sessions/actions.ts";
+import { keepAnAdministrator } from "./administrators.ts";
 import { type LockedUser, lockedUser } from "./named.ts";
 
 type State = LockedUser["state"];
@@ -87,6 +88,7 @@ export async function moveUser(tx: Tx, name: MoveName, userId: number, actorId: 
   if (user.state === move.done) return user;
   if (!move.from.includes(user.state)) throw move.refusal(user.state);
   if (move.dormant) await refuseActive(tx, user);
+  if (user.admin && move.to !== "active") await keepAnAdministrator(tx, userId);
   await tx
     .updateTable("users")
     .set({ state: move.to, updated_at: sql<string>`now()` })

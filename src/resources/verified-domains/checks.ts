@@ -44,7 +44,7 @@ export async function keepChecks(tx: Tx, checks: readonly Check[], job: string) 
       tx,
       "verified_domain_lost",
       null,
-      { address: "0.0.0.0", requestId: job, agent: "" },
+      { address: "0.0.0.0", requestId: job },
       {
         type: "VerifiedDomain",
         id,
