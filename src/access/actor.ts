@@ -16,6 +16,8 @@ export interface ActingUser {
   readonly external: boolean;
   readonly confirmed: boolean;
   readonly password_expired: boolean;
+  /** The top-level group that a service account belongs to; null for one of the instance and for everybody else. */
+  readonly service_account_group_id: number | null;
 }
 
 /** The row that a token leads to: the token's own state and its user, read on the primary for every request. */

@@ -5,7 +5,8 @@ import type { ActingUser, CallerRow } from "./actor.ts";
 /** What every rule wants to know of a user, for statements with `users` as `u`. */
 export const actingUserColumns = `
   u.id, u.username, u.name, u.state, u.user_type, u.admin, u.external,
-  u.confirmed_at is not null as confirmed, u.password_expired`;
+  u.confirmed_at is not null as confirmed, u.password_expired,
+  case when u.user_type = 'service_account' then u.provisioned_by_group_id end as service_account_group_id`;
 
 /** While the group that a service account `u` belongs to waits for its end, the account is as good as gone. */
 export const groupIsEnding = `

@@ -276,6 +276,7 @@ interface SettingsTable {
   push_action_names: Generated<"plain" | "detailed">;
   generic_alert_fingerprinting: Generated<boolean>;
   allow_local_requests_from_web_hooks_and_services: Generated<boolean>;
+  group_service_accounts_limit: Generated<number>;
 }
 
 interface SharesTable {

@@ -25,7 +25,7 @@ export interface Budget {
 }
 
 /** A user by number, which costs less to look up than text, or anybody else by a text of their own. */
-type Caller = number | string;
+export type Caller = number | string;
 
 /** Counts requests of each caller in fixed minutes. */
 export interface Limiter {
@@ -104,7 +104,7 @@ export function takeBudget(
   limiter: Limiter,
   config: Config,
   limit: Exclude<LimitClass, "none">,
-  userId: number | undefined,
+  userId: Caller | undefined,
   address: string,
 ): Budget {
   const network = () => `${limit} ${networkOf(address)}`;

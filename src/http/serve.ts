@@ -190,7 +190,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
     if (!repeated) return undefined;
     const { actor } = repeated;
     exchange.actor = actor;
-    countRequest(services, exchange, limit, actor.user.id);
+    countRequest(services, exchange, limit, actor);
     return told(exchange, await repeated.answer(requestDigest(operation, actor, await sent())));
   }
 
@@ -231,7 +231,7 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
       kernel.warnOfPlainSession();
     if (endpoint.access.signedIn) requireActor(caller.actor);
     if (caller.used) services.tokenUse.note(caller.used);
-    countRequest(services, exchange, limit, caller.actor?.user.id);
+    countRequest(services, exchange, limit, caller.actor);
     return { ...caller, again };
   }
 

@@ -30,6 +30,7 @@ function actorOf(id: number, admin: boolean, external: boolean): Actor {
     external,
     confirmed: true,
     password_expired: false,
+    service_account_group_id: null,
   } as const;
   return { kind: "user by token", user, token: { id: 0, scopes: [] } };
 }

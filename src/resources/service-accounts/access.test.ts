@@ -19,6 +19,7 @@ describe("who manages the service accounts of a group", () => {
     admin = await app.makeUser({ admin: true });
     owner = await app.makeUser();
     group = await makeGroup(app, owner);
+    await app.services.db.write.updateTable("settings").set({ group_service_accounts_limit: 0 }).execute();
   });
   after(() => app.close());
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { sql } from "kysely";
-import type { Actor } from "#access/actor.ts";
+import { type Actor, isAdministrator } from "#access/actor.ts";
 import type { Tx } from "#db/database.ts";
 import { noreplyDomain, isNoreply } from "#lib/noreply.ts";
 import { type Problems, refuse, throwProblems } from "#lib/problems.ts";
@@ -32,7 +32,11 @@ const given = (text: string | undefined) => text?.trim() || undefined;
 /** Makes a service account, of a group or of the instance; it belongs nowhere and has no password. */
 export async function createAccount(writing: Writing, asked: Asked, groupId: number | null) {
   const { tx, actor, services } = writing;
-  if (groupId !== null) await holdGroup(tx, groupId);
+  const settings = await services.settings.current();
+  if (groupId !== null) {
+    await holdGroup(tx, groupId);
+    if (!isAdministrator(actor)) await refuseBeyondLimit(tx, groupId, settings.group_service_accounts_limit);
+  }
   const generated = `service_account_${groupId === null ? "" : `group_${groupId}_`}${randomBytes(16).toString("hex")}`;
   const username = given(asked.username) ?? generated;
   const chosen = given(asked.email)?.toLowerCase();
@@ -41,7 +45,6 @@ export async function createAccount(writing: Writing, asked: Asked, groupId: num
   refuseTaken(await whatIsTaken(tx, { email, username }), badRequest);
   if (chosen !== undefined) await checkAddress(tx, chosen, services);
 
-  const settings = await services.settings.current();
   const confirmed = chosen === undefined || (await isTrusted(writing, chosen, groupId));
   const wanted = {
     ...(await rightsOf(tx, actor)),
@@ -49,7 +52,9 @@ export async function createAccount(writing: Writing, asked: Asked, groupId: num
     ...{ username, email, force_random_password: true, skip_confirmation: confirmed, private_profile: false },
   };
   const id = await createUser(tx, wanted, {
-    ...{ settings, blobs: services.blobs, passwordDigest: undefined, actorId: actor.user.id },
+    // Only `skip_confirmation` says whether the address is confirmed: the instance's setting is for administrators.
+    settings: { ...settings, email_confirmation: "hard" },
+    ...{ blobs: services.blobs, passwordDigest: undefined, actorId: actor.user.id },
   });
   await tx
     .updateTable("users")
@@ -105,6 +110,17 @@ async function holdGroup(tx: Tx, id: number) {
   refuseClosed(place);
 }
 
+/** The lock makes those who add accounts to one group count one after the other. */
+async function refuseBeyondLimit(tx: Tx, groupId: number, limit: number) {
+  if (limit === 0) return;
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`service accounts of ${groupId}`}, 0))`.execute(tx);
+  const accounts = await accountsOf(tx, groupId).limit(limit).execute();
+  if (accounts.length >= limit)
+    throw forbidden(
+      `The group has ${limit} service accounts, the most that it may have; ask an administrator for more`,
+    );
+}
+
 /** What its maker may not do themselves, an account may not do either. */
 async function rightsOf(tx: Tx, { user }: Actor) {
   if (user.admin) return {};
@@ -133,10 +149,13 @@ async function checkAddress(tx: Tx, email: string, { config }: Services) {
   throwProblems(problems);
 }
 
-/** Whether an address counts without being confirmed: the instance wants none, or the group has proved its domain. */
-async function isTrusted({ tx, services }: Writing, email: string, groupId: number | null): Promise<boolean> {
+/**
+ * Whether an address counts without being confirmed: an administrator gives it and the instance wants no confirmation,
+ * or the group has proved its domain. An Owner could otherwise take anybody's address.
+ */
+async function isTrusted({ tx, actor, services }: Writing, email: string, groupId: number | null): Promise<boolean> {
   const { email_confirmation } = await services.settings.current();
-  if (email_confirmation === "off") return true;
+  if (email_confirmation === "off" && isAdministrator(actor)) return true;
   const domain = email.slice(email.lastIndexOf("@") + 1);
   if (groupId === null) return false;
   return (await provenDomainsOf(tx, groupId).where("d.domain", "=", domain).executeTakeFirst()) !== undefined;

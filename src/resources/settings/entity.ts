@@ -43,6 +43,11 @@ export const SETTINGS = {
   generic_alert_fingerprinting: Type.Boolean({
     description: "Whether generic alerts without a fingerprint are told apart by their payload",
   }),
+  group_service_accounts_limit: Type.Integer({
+    minimum: 0,
+    maximum: 2 ** 31 - 1,
+    description: "Most service accounts of a top-level group that its Owners may make; 0 is no limit",
+  }),
   password_minimum_length: Type.Integer({ minimum: 8, maximum: 128, description: "Least characters of a password" }),
   push_action_names: Type.Enum(["plain", "detailed"], {
     description: "What pushes are called in events: `pushed`, or `pushed to`, `pushed new` and `deleted`",
@@ -107,6 +112,7 @@ export const presentSettings = (
   deletion_adjourned_period: row.deletion_adjourned_period,
   email_confirmation: row.email_confirmation,
   generic_alert_fingerprinting: row.generic_alert_fingerprinting,
+  group_service_accounts_limit: row.group_service_accounts_limit,
   password_minimum_length: row.password_minimum_length,
   push_action_names: row.push_action_names,
   repository_storages_weighted: weightsOf(row, storages),
