@@ -186,6 +186,7 @@ export async function makeLand(
       member: { own: child.id, foreign: elsewhere.id, above: above.id },
       "hidden member": { own: hidden.user.id, foreign: elsewhere.id, above: elsewhere.id },
       oneself: { own: wish.acting ?? 0, foreign: 0, above: 0 },
+      "owner share": { own: invited, foreign: invitedElsewhere, above: invitedAbove },
       share: { own: invited, foreign: invitedElsewhere, above: invitedAbove },
       "audit event": { own: made, foreign: eventElsewhere[wish.kind], above: roof.event },
       "deploy key": { own: made, foreign: keyElsewhere, above: keyElsewhere },
@@ -223,6 +224,7 @@ export async function makeLand(
     );
     if (wish.child === "hidden member" || wish.holds === "hidden member")
       own.push(share(at, hidden.group, "developer"));
+    if (wish.child === "owner share") own.push(share(at, invited, "owner"));
     return wish.child === "share" ? [...own, share(at, invited, "guest")] : own;
   }
 

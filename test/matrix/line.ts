@@ -26,6 +26,8 @@ export interface Place {
     | "hidden member"
     | "oneself"
     | "share"
+    // One that gives the level of an Owner.
+    | "owner share"
     | "audit event"
     | "project"
     | "domain"

@@ -379,6 +379,10 @@ export const furtherLines: Readonly<Record<string, readonly Line[]>> = {
   "PUT /projects/:id": [inProject("maintainer", 200, WRITE, { forThis: "owner", send: "visibility={visibility}" })],
   "DELETE /groups/:id/members/:user_id": [inGroup("viewer", 204, WRITE, { signedIn: true, child: "oneself" })],
   "DELETE /projects/:id/members/:user_id": [inProject("viewer", 204, WRITE, { signedIn: true, child: "oneself" })],
+  "DELETE /groups/:id/share/:group_id": [inGroup("owner", 204, WRITE, { child: "owner share" })],
+  "DELETE /projects/:id/share/:group_id": [
+    inProject("maintainer", 204, WRITE, { forThis: "owner", child: "owner share" }),
+  ],
   "GET /groups/:id/members/all": [inGroup("viewer", 200, READ, { holds: "hidden member" })],
   "GET /groups/:id/members/all/:user_id": [inGroup("viewer", 200, READ, { child: "hidden member" })],
   "GET /projects/:id/members/all": [inProject("viewer", 200, READ, { holds: "hidden member" })],

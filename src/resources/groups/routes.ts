@@ -242,8 +242,8 @@ export const groups = {
     access: inGroup("owner"),
     params: ShareId,
     audit: "group_unshared",
-    async handle({ tx, group, params, audit }) {
-      await removeShare(tx, "group", group.id, params.group_id);
+    async handle({ tx, actor, group, params, audit }) {
+      await removeShare(tx, actor, "group", group, params.group_id);
       audit({ ...targetOf(group), details: { with_group_id: params.group_id } });
     },
   }),

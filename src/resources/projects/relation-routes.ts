@@ -43,8 +43,8 @@ export const projectRelations = {
     access: inProject("maintainer"),
     params: ShareId,
     audit: "project_unshared",
-    async handle({ tx, project, params, audit }) {
-      await removeShare(tx, "project", project.id, params.group_id);
+    async handle({ tx, actor, project, params, audit }) {
+      await removeShare(tx, actor, "project", project, params.group_id);
       audit({ ...nameOf(project), details: { group_id: params.group_id } });
     },
   }),

@@ -125,6 +125,22 @@ describe("what a project is related to", () => {
       assert.deepEqual((await get(`/projects/${id}`, owner.token)).shared_with_groups, []);
     });
 
+    test("is not ended by who has less than it gives", async () => {
+      const [maintainer, administrator] = [await app.makeUser(), await app.makeUser({ admin: true })];
+      const id = await on.project(group);
+      const other = await on.group();
+      await on.member(maintainer, { project_id: id }, "maintainer");
+      const address = `/projects/${id}/share/${other}`;
+      for (const { token } of [owner, administrator]) {
+        await on.share({ project_id: id }, other, "owner");
+        const { status, body } = await app.delete(address, { token: maintainer.token });
+        assert.equal(status, 403);
+        assert.deepEqual(body, { message: "403 Forbidden" });
+        assert.equal((await app.delete(address, { token })).status, 204);
+      }
+      assert.equal((await app.delete(address, { token: maintainer.token })).status, 404);
+    });
+
     test("refuses what cannot be", async () => {
       const id = await on.project(group);
       const other = await on.group();

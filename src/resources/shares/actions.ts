@@ -1,7 +1,8 @@
 import { sql } from "kysely";
+import { type Actor, isAdministrator } from "#access/actor.ts";
 import { live } from "#access/levels.ts";
 import type { Tx } from "#db/database.ts";
-import { conflict, missing } from "#lib/refusal.ts";
+import { conflict, forbidden, missing } from "#lib/refusal.ts";
 import type { Kind } from "./queries.ts";
 
 /** Up to which level, and maybe until which day, members of a group come in. */
@@ -39,11 +40,22 @@ export async function addShare(
   return share;
 }
 
-export async function removeShare(tx: Tx, kind: Kind, id: number, withGroupId: number) {
-  const { numDeletedRows } = await tx
-    .deleteFrom("shares")
+/** What is shared, with the caller's own level in it. */
+interface Shared {
+  readonly id: number;
+  readonly level: number;
+}
+
+/** Ends a share; nobody takes away more than they have themselves. */
+export async function removeShare(tx: Tx, actor: Actor, kind: Kind, { id, level }: Shared, withGroupId: number) {
+  const share = await tx
+    .selectFrom("shares")
+    .select(["id", "access_level"])
     .where(`${kind}_id`, "=", id)
     .where("with_group_id", "=", withGroupId)
+    .forUpdate()
     .executeTakeFirst();
-  if (numDeletedRows === 0n) throw missing("Group Link");
+  if (!share) throw missing("Group Link");
+  if (share.access_level > level && !isAdministrator(actor)) throw forbidden();
+  await tx.deleteFrom("shares").where("id", "=", share.id).execute();
 }
