@@ -9,7 +9,7 @@ interface Found {
   readonly moved: boolean;
 }
 
-// Each part of a path is looked for below what the part before it led to; at each, what is there now wins over what was.
+// Each path gives a row, found or not. Each part of it is looked for below what the part before it led to; at each, what is there now wins over what was.
 const byFullPath: Lookup<string, Found> = {
   text: `
     with recursive asked as (
@@ -22,8 +22,8 @@ const byFullPath: Lookup<string, Found> = {
       from walk w join routes r on r.parent_id = w.namespace_id and r.path = w.parts[w.depth + 1]
       where w.depth < cardinality(w.parts)
     )
-    select distinct on (key) key, namespace_id, project_id, true = any(moved) as moved
-    from walk where depth = cardinality(parts) order by key, walk.moved`,
+    select distinct on (asked.key) asked.key, w.namespace_id, w.project_id, true = any(w.moved) as moved
+    from asked left join walk w on w.key = asked.key and w.depth = cardinality(w.parts) order by asked.key, w.moved`,
   keys: texts,
   key: (row) => row.key,
 };
@@ -41,20 +41,23 @@ export interface Address {
   readonly moved: boolean;
 }
 
+/** No row has this id: whoever looks it up does the same work as for a thing that the caller may not see. */
+const NOWHERE: Address = { id: 0, moved: false };
+
 const idOf = (text: string): number => (/^\d{1,16}$/.test(text) ? Number(text) : Number.NaN);
 
 /** The id that a caller means by an id or a full path; the thing itself need not exist. */
-export async function projectAddress(db: Databases, idOrPath: string): Promise<Address | undefined> {
+export async function projectAddress(db: Databases, idOrPath: string): Promise<Address> {
   const id = idOf(idOrPath);
   if (Number.isSafeInteger(id)) return { id, moved: false };
   const found = idOrPath.includes("/") ? await find(db, idOrPath) : undefined;
-  return found?.project_id ? { id: found.project_id, moved: found.moved } : undefined;
+  return found?.project_id ? { id: found.project_id, moved: found.moved } : NOWHERE;
 }
 
 /** The same for a namespace, whose path may be one word. */
-export async function namespaceAddress(db: Databases, idOrPath: string): Promise<Address | undefined> {
+export async function namespaceAddress(db: Databases, idOrPath: string): Promise<Address> {
   const id = idOf(idOrPath);
   if (Number.isSafeInteger(id)) return { id, moved: false };
   const found = await find(db, idOrPath);
-  return found?.namespace_id ? { id: found.namespace_id, moved: found.moved } : undefined;
+  return found?.namespace_id ? { id: found.namespace_id, moved: found.moved } : NOWHERE;
 }

@@ -49,8 +49,10 @@ export const actingUserById = (db: Databases, id: number): Promise<ActingUser | 
 /** A user by id, or by username in any case; an id is tried first. */
 export async function actingUserByIdOrName(db: Databases, idOrName: string): Promise<ActingUser | undefined> {
   const id = /^\d{1,16}$/.test(idOrName) ? Number(idOrName) : Number.NaN;
-  return (
-    (Number.isSafeInteger(id) ? await db.point.load(byId, id) : undefined) ??
-    (await db.point.load(byName, idOrName.toLowerCase()))
-  );
+  // Both are asked for whatever is found, so that an answer takes as long for somebody as for nobody.
+  const [byNumber, named] = await Promise.all([
+    Number.isSafeInteger(id) ? db.point.load(byId, id) : undefined,
+    db.point.load(byName, idOrName.toLowerCase()),
+  ]);
+  return byNumber ?? named;
 }

@@ -36,34 +36,53 @@ export interface GroupSeen extends Container {
   readonly parent_id: number | null;
 }
 
-/** Keys are `user:container`, so that what is asked for together is read together, whoever asks. */
+/**
+ * Keys are `user:container`, so that what is asked for together is read together, whoever asks. What does not exist
+ * gives a row without an id, for which levels are looked up all the same: how long it takes must not tell it from what
+ * the caller may not see.
+ */
 const asked = `
   (select key, split_part(key, ':', 1)::bigint as user_id, split_part(key, ':', 2)::bigint as id
    from unnest($1::text[]) key) asked`;
 /** Whether the namespace `n`, or a group that it is in, was put away. */
 export const archivedAbove = "exists (select from namespaces a where a.id = any(n.traversal_ids) and a.archived)";
 
-const projectLookup: Lookup<string, ProjectSeen & { key: string }> = {
+/** A row for a key, of which only the key counts where the id is null. */
+type Row<Thing> = (Thing | { readonly id: null }) & { readonly key: string };
+
+const projectLookup: Lookup<string, Row<ProjectSeen>> = {
   text: `
-    select asked.key, p.id, p.namespace_id, p.name, p.path, p.visibility, p.marked_for_deletion_at, n.traversal_ids,
-      n.kind as namespace_kind, p.archived or ${archivedAbove} as archived, p.default_branch, p.repository_storage,
-      coalesce(p.preferences->>'repository_access_level', 'enabled') as code_access,
+    select asked.key, found.id, found.namespace_id, found.name, found.path, found.visibility,
+      found.marked_for_deletion_at, n.traversal_ids, home.kind as namespace_kind,
+      found.archived or ${archivedAbove} as archived, found.default_branch, found.repository_storage,
+      coalesce(found.preferences->>'repository_access_level', 'enabled') as code_access,
       ${levelInProject("asked.user_id")} as level
-    from ${asked} join projects p on p.id = asked.id join namespaces n on n.id = p.namespace_id`,
+    from ${asked} left join projects found on found.id = asked.id left join namespaces home on home.id = found.namespace_id
+    cross join lateral (select coalesce(found.id, 0) as id) p
+    cross join lateral (
+      select coalesce(home.id, 0) as id, coalesce(home.traversal_ids, '{0}') as traversal_ids) n`,
   keys: texts,
   key: (row) => row.key,
 };
 
-const groupLookup: Lookup<string, GroupSeen & { key: string }> = {
+const groupLookup: Lookup<string, Row<GroupSeen>> = {
   text: `
-    select asked.key, n.id, n.parent_id, n.name, n.path, n.visibility, n.marked_for_deletion_at, n.traversal_ids,
-      ${archivedAbove} as archived, ${levelInGroup("asked.user_id")} as level
-    from ${asked} join namespaces n on n.id = asked.id and n.kind = 'group'`,
+    select asked.key, found.id, found.parent_id, found.name, found.path, found.visibility,
+      found.marked_for_deletion_at, n.traversal_ids, ${archivedAbove} as archived,
+      ${levelInGroup("asked.user_id")} as level
+    from ${asked} left join namespaces found on found.id = asked.id and found.kind = 'group'
+    cross join lateral (
+      select coalesce(found.id, 0) as id, coalesce(found.traversal_ids, '{0}') as traversal_ids) n`,
   keys: texts,
   key: (row) => row.key,
 };
 
 const keyOf = (actor: Somebody | null, id: number) => `${actor?.user.id ?? 0}:${id}`;
+
+async function existing<Thing extends Container>(db: Databases, lookup: Lookup<string, Row<Thing>>, key: string) {
+  const row = await db.point.load(lookup, key);
+  return row?.id ? (row as Thing) : undefined;
+}
 
 /** Whether a thing of this visibility is open to someone who is no member. */
 export const openTo = (actor: Somebody | null, visibility: number): boolean =>
@@ -76,20 +95,19 @@ export async function visibleProject(
   actor: Somebody | null,
   id: number,
 ): Promise<ProjectSeen | undefined> {
-  const project = await db.point.load(projectLookup, keyOf(actor, id));
+  const project = await existing(db, projectLookup, keyOf(actor, id));
   if (!project) return undefined;
   return isAdministrator(actor) || project.level > 0 || openTo(actor, project.visibility) ? project : undefined;
 }
 
 /** A project by its id, for a key that opens it whatever its visibility. */
 export const projectOfKey = (db: Databases, id: number): Promise<ProjectSeen | undefined> =>
-  db.point.load(projectLookup, keyOf(null, id));
+  existing(db, projectLookup, keyOf(null, id));
 
 /** A group by its id, if the caller may see it. Whoever belongs to something in a group sees the group as well. */
 export async function visibleGroup(db: Databases, actor: Somebody | null, id: number): Promise<GroupSeen | undefined> {
-  const group = await db.point.load(groupLookup, keyOf(actor, id));
-  if (!group) return undefined;
-  if (isAdministrator(actor) || group.level > 0 || openTo(actor, group.visibility)) return group;
+  const group = await existing(db, groupLookup, keyOf(actor, id));
+  if (group && (isAdministrator(actor) || group.level > 0 || openTo(actor, group.visibility))) return group;
   return actor && (await hasSomethingIn(db, actor.user.id, id)) ? group : undefined;
 }
 
@@ -177,7 +195,7 @@ type Seen<Thing, Name extends string> = { readonly actor: Actor | null } & { rea
 type SeenBy<Thing, Name extends string> = { readonly actor: Actor } & { readonly [N in Name]: Thing };
 
 interface Finding<Thing extends Container> {
-  address(db: Databases, idOrPath: string): Promise<Address | undefined>;
+  address(db: Databases, idOrPath: string): Promise<Address>;
   visible(db: Databases, actor: Actor | null, id: number): Promise<Thing | undefined>;
   missing(): Error;
 }
@@ -196,7 +214,7 @@ function containerRule<Thing extends Container, Name extends string>(
     async check({ db, actor, path }: Caller) {
       if (signedIn) requireActor(actor);
       const address = await finding.address(db, path["id"] ?? "");
-      const thing = address && (await finding.visible(db, actor, address.id));
+      const thing = await finding.visible(db, actor, address.id);
       if (!thing) throw finding.missing();
       if (address.moved) throw moved("id", thing.id);
       if (need !== "viewer" && !hasRole(actor, thing, need)) throw forbidden();

@@ -46,11 +46,13 @@ const column = ({ kind }: MadePlace) => sql.ref(`${kind}_id`);
 const changeUser = ({ app, user }: Scene, change: ReturnType<typeof sql>) =>
   sql`update users set ${change} where id = ${user.id}`.execute(app.services.db.write);
 
-/** The group that the place is shared with. */
+/** The group that the place is shared with for the caller's sake, which is in another one. */
 async function invited({ app, place }: Scene): Promise<number> {
   const { rows } = await sql<{ id: number }>`
     select s.with_group_id as id from shares s join namespaces n on n.id = s.with_group_id
-    where s.${column(place)} = ${place.id} and n.visibility = 0`.execute(app.services.db.write);
+    where s.${column(place)} = ${place.id} and n.visibility = 0 and n.parent_id is not null`.execute(
+    app.services.db.write,
+  );
   return rows[0]?.id ?? 0;
 }
 

@@ -3,6 +3,8 @@ import pg from "pg";
 export interface Recorded {
   readonly text: string;
   readonly values: readonly unknown[];
+  /** How many rows it gave, once it has. */
+  rows?: number;
 }
 
 /** The statements that the driver was given while `work` was done. */
@@ -14,10 +16,17 @@ export async function recordStatements(work: () => Promise<void>): Promise<Recor
     given: { text?: string; values?: unknown[] },
     ...rest: never[]
   ) {
+    const result = (query as (...args: unknown[]) => unknown).call(this, given, ...rest);
     if (typeof given.text === "string" && /^\s*(select|with)\b/i.test(given.text)) {
-      recorded.push({ text: given.text, values: given.values ?? [] });
+      const statement: Recorded = { text: given.text, values: given.values ?? [] };
+      recorded.push(statement);
+      if (result instanceof Promise)
+        result.then(
+          ({ rows }: pg.QueryResult) => (statement.rows = rows.length),
+          () => {},
+        );
     }
-    return (query as (...args: unknown[]) => unknown).call(this, given, ...rest);
+    return result;
   } as typeof query;
   try {
     await work();

@@ -93,7 +93,7 @@ function startOf({ start_branch, start_sha }: Static<typeof NewCommit>) {
 }
 
 async function refuseOtherProject({ services, project }: CodeWriting, named: string | undefined) {
-  if (named === undefined || (await projectAddress(services.db, named))?.id === project.id) return;
+  if (named === undefined || (await projectAddress(services.db, named)).id === project.id) return;
   throw badRequest("start_project can only be the project itself");
 }
 

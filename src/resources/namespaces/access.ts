@@ -13,7 +13,7 @@ export const inNamespace = (): Access<{ actor: Actor; namespaceId: number }> => 
   async check({ db, actor: caller, path }) {
     const actor = requireActor(caller);
     const address = await namespaceAddress(db, path["id"] ?? "");
-    if (!address || !(await mayFind(db, actor, address.id))) throw missing("Namespace");
+    if (!(await mayFind(db, actor, address.id))) throw missing("Namespace");
     if (address.moved) throw moved("id", address.id);
     return { actor, namespaceId: address.id };
   },

@@ -17,7 +17,6 @@ export interface Target {
 /** The namespace that the caller named by id or full path; one that they may not see is as if it were not there. */
 export async function namedPlace(db: Databases, actor: Actor, idOrPath: number | string): Promise<Target> {
   const address = await namespaceAddress(db, String(idOrPath));
-  if (!address) throw missing("Namespace");
   const group = await visibleGroup(db, actor, address.id);
   if (group) return { id: group.id, level: group.level };
   const own = await ownPlace(db, actor.user.id);

@@ -204,7 +204,7 @@ export const projects = {
     audit: "project_transferred",
     async prepare({ actor, params, services: { db } }) {
       const address = await projectAddress(db, params.project_id);
-      const project = address && (await visibleProject(db, actor, address.id));
+      const project = await visibleProject(db, actor, address.id);
       if (!project) throw missing("Project");
       return { project };
     },

@@ -39,8 +39,8 @@ export async function openByPath(
 /** The project at a full path, if the caller may see it; a hidden one is refused just as one that is not there. */
 export async function projectAt(db: Databases, caller: GitCaller, path: string): Promise<ProjectSeen> {
   // Only the API takes a number for a project.
-  const address = path.includes("/") ? await projectAddress(db, path) : undefined;
-  const project = address && (await projectSeenBy(db, caller, address.id));
+  const { id } = path.includes("/") ? await projectAddress(db, path) : { id: 0 };
+  const project = await projectSeenBy(db, caller, id);
   if (!project) throw noRepository();
   return project;
 }

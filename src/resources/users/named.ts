@@ -13,8 +13,7 @@ export async function namedUser(databases: Databases, id: number): Promise<Accou
 /** The user whom a request names by id, or by username in any case. */
 export async function userByIdOrName(databases: Databases, idOrName: string): Promise<Account> {
   const user = await actingUserByIdOrName(databases, idOrName);
-  if (!user) throw missing("User");
-  return namedUser(databases, user.id);
+  return namedUser(databases, user?.id ?? 0);
 }
 
 /** The same for a write: until it ends, nobody else changes the user, and their removal does not begin. */
