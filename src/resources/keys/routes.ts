@@ -3,10 +3,12 @@ import { administrator, anyone, signedIn } from "#access/access.ts";
 import type { Actor } from "#access/actor.ts";
 import { CLOSED_STATES } from "#access/user-kinds.ts";
 import type { Databases, Db } from "#db/database.ts";
+import type { Settings } from "#db/settings.ts";
 import { endpoint, type Writing } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { Id } from "#http/params/vocabulary.ts";
 import { missing } from "#lib/refusal.ts";
+import { refuseHiddenUser } from "#resources/users/access.ts";
 import { userByIdOrName } from "#resources/users/named.ts";
 import { presentCurrentUser } from "#resources/users/present.ts";
 import { account, identitiesOf } from "#resources/users/queries.ts";
@@ -68,8 +70,8 @@ export const keys = {
     access: anyone({ scopes }),
     params: NamedUser,
     returns: pageOf(PublishedKey, order),
-    async handle({ db, databases, actor, params, page, site }) {
-      const user = await seenUser(databases, actor, params.id);
+    async handle({ db, databases, actor, params, page, site, services }) {
+      const user = await seenUser(databases, services.settings, actor, params.id);
       return page(keysOf(db, user.id), presentPublished(user.name, site));
     },
   }),
@@ -81,8 +83,8 @@ export const keys = {
     access: anyone({ scopes }),
     params: KeyOfUser,
     returns: PublishedKey,
-    async handle({ db, databases, actor, params, site }) {
-      const user = await seenUser(databases, actor, String(params.id));
+    async handle({ db, databases, actor, params, site, services }) {
+      const user = await seenUser(databases, services.settings, actor, String(params.id));
       return presentPublished(user.name, site)(await foundKey(db, user.id, params.key_id));
     },
   }),
@@ -154,7 +156,8 @@ async function foundKey(db: Db, userId: number, id: number) {
 }
 
 /** Closed accounts are hidden from callers who are not signed in. */
-async function seenUser(databases: Databases, actor: Actor | null, idOrName: string) {
+async function seenUser(databases: Databases, settings: Settings, actor: Actor | null, idOrName: string) {
+  await refuseHiddenUser(actor, settings, idOrName);
   const user = await userByIdOrName(databases, idOrName);
   if (!actor && CLOSED_STATES.includes(user.state)) throw missing("User");
   return user;

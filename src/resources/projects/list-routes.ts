@@ -7,6 +7,7 @@ import type { Databases, Db } from "#db/database.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { type Page, pageOf } from "#http/paging.ts";
 import { missing } from "#lib/refusal.ts";
+import { refuseHiddenUser } from "#resources/users/access.ts";
 import type { Services } from "#services.ts";
 import { Project, ProjectSummary } from "./entity.ts";
 import {
@@ -73,7 +74,8 @@ export const projectLists = {
     params: UsersProjectFilters,
     returns: ProjectPage,
     async handle({ databases, ...asking }) {
-      const { actor, params } = asking;
+      const { actor, params, services } = asking;
+      await refuseHiddenUser(actor, services.settings, params.user_id);
       const { namespace_id } = await foundUser(databases, params.user_id);
       return listed(asking, ownOf(inNamespace(namespace_id, actor), actor, params));
     },
@@ -87,7 +89,8 @@ export const projectLists = {
     params: UsersProjectFilters,
     returns: ProjectPage,
     async handle({ databases, ...asking }) {
-      const { actor, params } = asking;
+      const { actor, params, services } = asking;
+      await refuseHiddenUser(actor, services.settings, params.user_id);
       const { id, private_profile } = await foundUser(databases, params.user_id);
       const hidden = private_profile && id !== actor?.user.id && !isAdministrator(actor);
       return listed(asking, hidden ? nothing : ownOf(starredBy(id, actor), actor, params));

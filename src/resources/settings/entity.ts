@@ -14,7 +14,8 @@ export const SETTINGS = {
     description: "Whether addresses to connect to may be private, loopback or link-local",
   }),
   anonymous_user_listing: Type.Enum(["all", "username", "off"], {
-    description: "Which users callers who are not signed in may list: all, one by its exact username, or none",
+    description:
+      "Which users callers who are not signed in may list, and see what is theirs: all, one by its exact username, or none",
   }),
   can_create_group: Type.Boolean({ description: "Whether new users may create top-level groups" }),
   default_branch_name: Type.String({ minLength: 1, maxLength: 255, description: "Default branch of new projects" }),

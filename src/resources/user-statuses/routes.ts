@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { anyone, signedIn } from "#access/access.ts";
 import { endpoint } from "#http/endpoint.ts";
-import { isOpenTo } from "#resources/users/access.ts";
+import { isOpenTo, refuseHiddenUser } from "#resources/users/access.ts";
 import { targetOf, userByIdOrName } from "#resources/users/named.ts";
 import { setStatus, statusOf } from "./actions.ts";
 import { presentStatus, UserStatus } from "./entity.ts";
@@ -17,7 +17,8 @@ export const userStatuses = {
     access: anyone({ scopes }),
     params: Type.Object({ id_or_username: Type.String({ maxLength: 255 }) }),
     returns: UserStatus,
-    async handle({ db, databases, actor, params }) {
+    async handle({ db, databases, actor, params, services }) {
+      await refuseHiddenUser(actor, services.settings, params.id_or_username);
       const user = await userByIdOrName(databases, params.id_or_username);
       return presentStatus(isOpenTo(actor, user) ? await statusOf(db, user.id) : undefined);
     },

@@ -11,7 +11,7 @@ import { isFollowing } from "#resources/follows/queries.ts";
 import { mailTo } from "#resources/mails/send.ts";
 import { endWhatOldOpened } from "#resources/sessions/password.ts";
 import type { Services } from "#services.ts";
-import { isOpenTo, ownAccount } from "./access.ts";
+import { hidesUser, isOpenTo, ownAccount } from "./access.ts";
 import { chosenPassword, createUser, updateUser } from "./actions.ts";
 import { defaultAvatar } from "./avatar.ts";
 import { AdminUser, CurrentUser, UserProfile, UserSummary } from "./entity.ts";
@@ -160,13 +160,17 @@ export const users = {
     access: anyone({ scopes }),
     params: Type.Object({ ...UserId.properties, file: Type.String({ maxLength: 255 }) }),
     returns: plain("image/*"),
-    async handle({ db, params, services, setHeader }) {
+    async handle({ db, actor, params, services, setHeader }) {
+      setHeader("cache-control", "private, max-age=300");
+      if (await hidesUser(actor, services.settings, params.id)) {
+        setHeader("content-type", "image/svg+xml");
+        return defaultAvatar(0, "");
+      }
       const user = await db
         .selectFrom("users")
         .select(["name", "avatar_file", "avatar_blob"])
         .where("id", "=", params.id)
         .executeTakeFirst();
-      setHeader("cache-control", "private, max-age=300");
       if (user && params.file === "default.svg") {
         setHeader("content-type", "image/svg+xml");
         return defaultAvatar(params.id, user.name);
