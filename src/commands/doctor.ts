@@ -11,19 +11,21 @@ import { reachDatabase } from "./database.ts";
 import { checkGit, checkRepositories } from "./doctor-repositories.ts";
 import { bad, type Finding, good, problemOf } from "./findings.ts";
 import { print } from "./output.ts";
+import { checkUser } from "./root.ts";
 
 /** Looks at everything that an installation needs and says what to do about what it lacks. */
 export async function doctor() {
   const config = readConfig();
   const findings = [
     good(`Node.js ${process.versions.node}`),
+    checkUser(),
     await dataDirectory(config),
     await sealingKey(config),
     ...(await hostKeys(config)),
     ...(await repositories(config)),
     ...(await database(config)),
   ];
-  for (const { good: fine, text } of findings) print(`${fine ? "ok  " : "BAD "} ${text}`);
+  for (const { good: fine, warns, text } of findings) print(`${warns ? "WARN" : fine ? "ok  " : "BAD "} ${text}`);
   const problems = findings.filter((finding) => !finding.good).length;
   print(problems === 0 ? "Nothing is wrong." : `${problems} to mend.`);
   if (problems > 0) process.exitCode = 1;

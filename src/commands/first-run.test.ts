@@ -31,12 +31,15 @@ describe("first run", () => {
       assert.equal(doctor.code, 0, doctor.stdout);
       assert.match(doctor.stdout, /Nothing is wrong\./);
       assert.match(doctor.stdout, /trial engine/);
+      const isRoot = process.getuid?.() === 0;
+      assert.match(doctor.stdout, isRoot ? /^WARN This is running as root/m : /^ok +Runs as user \d+$/m);
       const setup = await fairlead(["setup"], env);
       assert.equal(setup.code, 0);
       assert.match(setup.stdout, /There are users already/);
       const stopped = await first.stop();
       assert.equal(stopped.code, 0);
       const logged = stopped.stdout.split("\n").filter((line) => line.startsWith("{"));
+      assert.equal(logged.join("").includes("Fairlead is running as root"), isRoot);
       assert.ok(logged.length > 0 && !logged.join("").includes(token), "the log holds no token");
 
       const second = start(["serve"], env);
@@ -44,7 +47,7 @@ describe("first run", () => {
       assert.equal(await statusOf(again, token), 200, "the data is still there");
       const { stdout, code } = await second.stop();
       assert.equal(code, 0);
-      assert.doesNotMatch(stdout, /flpat-|shown only now|root/);
+      assert.doesNotMatch(stdout, /flpat-|shown only now|first administrator/);
     }));
 
   test("a given token opens the first administrator's account and is never printed", () =>

@@ -14,6 +14,7 @@ import { openLog, openServices, type Services } from "#services.ts";
 import { type RunningDatabase, reachDatabase } from "./database.ts";
 import { print, withProgress } from "./output.ts";
 import { announce, makeFirstAdministrator } from "./setup.ts";
+import { warnIfRoot } from "./root.ts";
 import { beginSsh } from "./ssh-start.ts";
 import { soon, stopOnSignal } from "./stopping.ts";
 
@@ -48,6 +49,7 @@ async function listen(config: Config, database: RunningDatabase, log: Logger, fi
   // No value from outside may ever add to what all objects share.
   // Sealed, not frozen: a request with the header `constructor` would then throw inside Node's own parser.
   Object.seal(Object.prototype);
+  warnIfRoot(log);
   const services = openServices(config, database.url, log);
   const app = buildApp(services, resources);
   let made;

@@ -3,6 +3,7 @@ import { shareLimits } from "#http/shared-limits.ts";
 import { watchPushes } from "#resources/repositories/settling.ts";
 import { openLog, openServices } from "#services.ts";
 import { beginSsh } from "./ssh-start.ts";
+import { warnIfRoot } from "./root.ts";
 import { soon, stopOnSignal } from "./stopping.ts";
 
 /** One SSH process beside others; the database is there and up to date. */
@@ -12,6 +13,7 @@ export async function ssh() {
     throw new Error("an SSH process needs FAIRLEAD_DATABASE_URL; 'fairlead serve' does not");
   }
   const log = openLog(config);
+  warnIfRoot(log);
   const services = openServices(config, config.databaseUrl, log);
   try {
     const running = await beginSsh(services);

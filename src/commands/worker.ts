@@ -6,6 +6,7 @@ import { jobs } from "#resources/jobs.ts";
 import { watchPushes } from "#resources/repositories/settling.ts";
 import { openLog, openServices } from "#services.ts";
 import { print } from "./output.ts";
+import { warnIfRoot } from "./root.ts";
 import { soon, stopOnSignal } from "./stopping.ts";
 
 /** One worker of several; the database is there and up to date. */
@@ -17,6 +18,7 @@ export async function worker(args: string[]) {
     throw new Error("a worker needs FAIRLEAD_DATABASE_URL; 'fairlead serve' does not");
   }
   const log = openLog(config);
+  warnIfRoot(log);
   const services = openServices(config, config.databaseUrl, log);
   try {
     const running = await runWorker(services, jobs, { queues });

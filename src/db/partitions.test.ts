@@ -54,6 +54,22 @@ describe("partitions", () => {
     assert.equal(await indexesOf(monthsFrom(0, 1)[0]), await indexesOf("audit_events"));
   });
 
+  it("of the audit log cannot be truncated, with their table or alone, and can be dropped when they are old", async () => {
+    const names = await partitions("audit_events");
+    const [oldest = ""] = monthsFrom(-1, 1);
+    await sql
+      .raw(`create table ${oldest} partition of audit_events
+      for values from ('${oldest.slice(-7).replace("_", "-")}-01') to ('${monthsFrom(0, 1)[0]?.slice(-7).replace("_", "-")}-01')`)
+      .execute(db.write);
+    for (const name of ["audit_events", ...names])
+      await assert.rejects(sql.raw(`truncate ${name}`).execute(db.write), /append-only/, name);
+    await sql.raw(`drop table ${oldest}`).execute(db.write);
+    const [last = ""] = names.slice(-1);
+    await sql.raw(`drop table ${last}`).execute(db.write);
+    assert.deepEqual(await db.keepPartitions(), [last]);
+    await assert.rejects(sql.raw(`truncate ${last}`).execute(db.write), /append-only/, "one that was made later");
+  });
+
   it("that are missing are seen, and made once by many at once", async () => {
     const [next = "", ...later] = monthsFrom(1, 3);
     await sql.raw(`drop table ${[next, ...later].join()}`).execute(db.write);

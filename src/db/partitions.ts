@@ -10,10 +10,12 @@ interface PartitionedTable {
   readonly ahead: number;
   /** With fewer than this left, readiness warns. */
   readonly least: number;
+  /** Whether its partitions refuse to be truncated; a trigger for that is not inherited from the table. */
+  readonly appendOnly?: true;
 }
 
 const TABLES: readonly PartitionedTable[] = [
-  { table: "audit_events", by: "month", ahead: 3, least: 1 },
+  { table: "audit_events", by: "month", ahead: 3, least: 1, appendOnly: true },
   { table: "events", by: "month", ahead: 3, least: 1 },
 ];
 
@@ -47,6 +49,10 @@ export async function keepPartitions(client: Queries, tables = TABLES): Promise<
       // Attaching lets reads and writes of the table go on, which `create table … partition of` would not.
       await client.query(`create table ${partition} (like ${table} including defaults including constraints)`);
       await client.query(`alter table ${table} attach partition ${partition} for values from ('${from}') to ('${to}')`);
+      if (tables.some((listed) => listed.table === table && listed.appendOnly))
+        await client.query(
+          `create trigger no_truncate before truncate on ${partition} execute function refuse_change()`,
+        );
       made.push(partition);
     }
     await client.query("commit");
