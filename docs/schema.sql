@@ -516,6 +516,7 @@ create table repositories (
   unpacked_pushes integer not null default 0,
   beginning text,
   readme text,
+  size_bytes bigint not null default 0,
   constraint repositories_pkey PRIMARY KEY (project_id),
   constraint repositories_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
@@ -591,6 +592,7 @@ create table settings (
   generic_alert_fingerprinting boolean not null default true,
   allow_local_requests_from_web_hooks_and_services boolean not null default false,
   group_service_accounts_limit integer not null default 100,
+  user_storage_limit_bytes bigint not null default '21474836480'::bigint,
   constraint settings_pkey PRIMARY KEY (id),
   constraint settings_anonymous_user_listing_known CHECK ((anonymous_user_listing = ANY (ARRAY['all'::text, 'username'::text, 'off'::text]))),
   constraint settings_default_branch_name_length CHECK (((length(default_branch_name) >= 1) AND (length(default_branch_name) <= 255))),
@@ -606,7 +608,8 @@ create table settings (
   constraint settings_push_action_names_known CHECK ((push_action_names = ANY (ARRAY['plain'::text, 'detailed'::text]))),
   constraint settings_repository_storages_weighted_usable CHECK (((jsonb_typeof(repository_storages_weighted) = 'object'::text) AND (NOT jsonb_path_exists(repository_storages_weighted, '$.*?((@.type() != "number" || @ < 0) || @ > 100)'::jsonpath)) AND jsonb_path_exists(repository_storages_weighted, '$.*?(@ > 0)'::jsonpath))),
   constraint settings_restricted_visibility_levels_known CHECK ((restricted_visibility_levels <@ '{0,10,20}'::smallint[])),
-  constraint settings_single_row CHECK (id)
+  constraint settings_single_row CHECK (id),
+  constraint settings_user_storage_limit_bytes_positive CHECK ((user_storage_limit_bytes >= 0))
 );
 
 create table shares (

@@ -13,3 +13,11 @@ begin
     execute format('create trigger no_truncate before truncate on %s execute function refuse_change()', partition);
   end loop;
 end $$;
+
+-- What the repository takes on disk, as of its last push or packing.
+alter table repositories add column size_bytes bigint not null default 0;
+
+alter table settings
+  -- What the repositories of the projects that one user created may take together; 0 is no limit.
+  add column user_storage_limit_bytes bigint not null default 21474836480
+    constraint settings_user_storage_limit_bytes_positive check (user_storage_limit_bytes >= 0);

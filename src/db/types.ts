@@ -219,6 +219,7 @@ interface RepositoriesTable {
   unpacked_pushes: Generated<number>;
   beginning: string | null;
   readme: string | null;
+  size_bytes: Generated<number>;
 }
 
 interface RoutesTable {
@@ -277,6 +278,7 @@ interface SettingsTable {
   generic_alert_fingerprinting: Generated<boolean>;
   allow_local_requests_from_web_hooks_and_services: Generated<boolean>;
   group_service_accounts_limit: Generated<number>;
+  user_storage_limit_bytes: Generated<number>;
 }
 
 interface SharesTable {

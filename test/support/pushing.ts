@@ -23,8 +23,8 @@ export interface PushedProject {
 export type Pushing = Awaited<ReturnType<typeof pushingApp>>;
 
 /** An application that listens, its owner, and what it takes to push to projects and to look what came of it. */
-export async function pushingApp() {
-  const app = await testApp();
+export async function pushingApp(options: { readonly databaseUrl?: string } = {}) {
+  const app = await testApp(options);
   const port = await listen(app);
   const owner = await app.makeUser();
   const { write } = app.services.db;

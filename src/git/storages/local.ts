@@ -79,10 +79,11 @@ function localRepository(
     service: string,
     { mode, protocol, signal }: PackCall,
     { env = {}, confirm }: Pick<GitCall, "env" | "confirm"> = {},
+    settings: readonly string[] = [],
   ) {
     const advertises = mode === "advertise" || mode === "advertise session";
     return start({
-      args: [service, ...PACK_MODES[mode], directory],
+      args: [...settings, service, ...PACK_MODES[mode], directory],
       env: { ...env, ...(protocol && { GIT_PROTOCOL: protocol }) },
       confirm,
       asked: !advertises,
@@ -109,12 +110,13 @@ function localRepository(
     run,
     objects: batches.of({ name, run }),
     uploadPack: (call) => servePack("upload-pack", call),
-    receivePack: (call) =>
-      servePack(
-        "receive-pack",
-        call,
-        call.mode === "stateless" ? { env: rulesForHook(call.rules), confirm: call.confirm } : {},
-      ),
+    receivePack(call) {
+      if (call.mode === "advertise") return servePack("receive-pack", call);
+      const { confirm, rules } = call;
+      const bytes = rules.maxInputBytes;
+      const settings = bytes === undefined ? [] : ["-c", `receive.maxInputSize=${bytes}`];
+      return servePack("receive-pack", call, { env: rulesForHook(rules), confirm }, settings);
+    },
 
     async create(defaultBranch, beginning) {
       if (await exists()) return;

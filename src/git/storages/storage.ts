@@ -79,6 +79,8 @@ export type ConfirmPush = () => Promise<string | undefined>;
 export interface PushRules {
   /** Branches, in full, that may only move forward. */
   readonly forwardOnly: readonly string[];
+  /** Bytes that this push may bring, where that is less than any may. */
+  readonly maxInputBytes?: number;
 }
 
 /** The plumbing that may be run in a repository; nothing else may. */

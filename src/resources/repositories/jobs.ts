@@ -65,10 +65,11 @@ export const maintainRepository = defineJob({
     const repository = services.git.storage(project.repository_storage).repository(projectRepository(id));
     if (known.unpacked_pushes < MANY_PUSHES && (await repository.size()) < LARGE) return;
     await repository.maintain({ signal });
+    const size_bytes = await repository.size();
     await transaction((tx) =>
       tx
         .updateTable("repositories")
-        .set({ unpacked_pushes: sql<number>`unpacked_pushes - ${known.unpacked_pushes}` })
+        .set({ size_bytes, unpacked_pushes: sql<number>`unpacked_pushes - ${known.unpacked_pushes}` })
         .where("project_id", "=", id)
         .execute(),
     );

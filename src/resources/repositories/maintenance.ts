@@ -20,13 +20,17 @@ export const repositoryPlacing = { ...ofProject, name: "repositories.place" };
 export const repositoryMaintenance = { ...ofProject, name: "repositories.maintain" };
 
 /** Notes a push to a project and the README that it left, if it touched that, and has it packed when it is time. */
-export async function notePush(tx: Tx, jobs: Jobs, projectId: number, readme?: string | null) {
+export async function notePush(tx: Tx, jobs: Jobs, projectId: number, sizeBytes?: number, readme?: string | null) {
   const { unpacked_pushes, first } = await tx
     .insertInto("repositories")
-    .values({ project_id: projectId, pushed_at: sql<string>`now()`, unpacked_pushes: 1, readme: readme ?? null })
+    .values({
+      ...{ project_id: projectId, pushed_at: sql<string>`now()`, unpacked_pushes: 1, readme: readme ?? null },
+      ...(sizeBytes !== undefined && { size_bytes: sizeBytes }),
+    })
     .onConflict((on) =>
       on.column("project_id").doUpdateSet({
         pushed_at: sql<string>`now()`,
+        ...(sizeBytes !== undefined && { size_bytes: sizeBytes }),
         unpacked_pushes: sql<number>`repositories.unpacked_pushes + 1`,
         // With more in it than its beginning, a repository that is lost must not come back as that.
         beginning: null,

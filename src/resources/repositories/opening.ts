@@ -10,12 +10,15 @@ import { deployKeyIn } from "#resources/deploy-keys/queries.ts";
 import type { Services } from "#services.ts";
 import { actorOf, type GitCaller, type Reauthenticate } from "./caller.ts";
 import { repositoryOf } from "./place.ts";
+import { storageLeft } from "./quota.ts";
 
 /** A repository that somebody was let to. */
 export interface Opened {
   readonly caller: GitCaller;
   readonly project: ProjectSeen;
   readonly repository: Repository;
+  /** The most that a push may bring, where less is left than any push may. */
+  readonly maxInputBytes?: number;
 }
 
 /** A repository that somebody was let push to. Whether they still may is decided again before a ref changes. */
@@ -60,7 +63,9 @@ export async function openProject(
   consumer: Consumer,
 ): Promise<Opened> {
   await refuseAccess(services.db, caller, project, need);
-  return { caller, project, repository: await repositoryOf(services, project, consumer) };
+  const maxInputBytes = need === "push" ? await storageLeft(services, project.id) : undefined;
+  const repository = await repositoryOf(services, project, consumer);
+  return { caller, project, repository, ...(maxInputBytes !== undefined && { maxInputBytes }) };
 }
 
 /** Refuses a caller who sees a project and may not do this with its code just now. */

@@ -73,7 +73,8 @@ async function startPush(
   const changes = request.changes.filter(({ ref }) => !refused.has(ref));
   const intent = await holdIntent(services, opened, changes);
   try {
-    const rules = { forwardOnly: forwardOnly(opened, changes) };
+    const { maxInputBytes } = opened;
+    const rules = { forwardOnly: forwardOnly(opened, changes), ...(maxInputBytes !== undefined && { maxInputBytes }) };
     const confirm = () => reasonAgainst(services, opened, intent);
     const git = await opened.repository.receivePack({ mode: "stateless", rules, confirm, ...(signal && { signal }) });
     git.input.write(pushList(request, changes));

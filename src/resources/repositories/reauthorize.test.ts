@@ -61,7 +61,7 @@ describe("a push is decided again before a ref changes", () => {
   test("and refused if the credential leads to somebody else by now", async () => {
     const { id, ...user } = on.owner;
     const other = { ...user, id, name: user.username, state: "active", user_type: "human", admin: true } as const;
-    const flags = { external: false, confirmed: true, password_expired: false };
+    const flags = { external: false, confirmed: true, password_expired: false, service_account_group_id: null };
     const reauthenticate = () => Promise.resolve({ kind: "user", user: { ...other, ...flags } } as const);
     const { said, taken } = await held(
       () => Promise.resolve(),

@@ -62,9 +62,11 @@ async function tell(
   const branch = await wantedDefaultBranch(repository, project.default_branch, done);
   // No tree that somebody pushed, however large, may keep a push from being told.
   const readme = await readmeAfter(repository, branch ?? project.default_branch, done).catch(() => undefined);
+  // Packing may remove what is being measured; the next push measures again.
+  const size = await repository.size().catch(() => undefined);
   await services.db.transaction(async (tx) => {
     // The first statement, as it makes those who settle pushes of one repository wait for each other.
-    await notePush(tx, services.jobs, intent.project_id, readme);
+    await notePush(tx, services.jobs, intent.project_id, size, readme);
     const choice = which(await takeIntent(tx, intent.id, rest));
     if (choice === "none") return;
     const by = {

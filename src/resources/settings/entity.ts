@@ -69,6 +69,11 @@ export const SETTINGS = {
     }),
   ),
   user_defaults_to_private_profile: Type.Boolean({ description: "Whether the profiles of new users are private" }),
+  user_storage_limit_bytes: Type.Integer({
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: "Most bytes that the repositories of all projects that one user created take; 0 is no limit",
+  }),
 };
 
 export type SettingName = keyof typeof SETTINGS;
@@ -121,6 +126,7 @@ export const presentSettings = (
   restricted_visibility_levels: row.restricted_visibility_levels.map(visibilityName),
   service_accounts_by_owners: row.service_accounts_by_owners,
   user_defaults_to_private_profile: row.user_defaults_to_private_profile,
+  user_storage_limit_bytes: row.user_storage_limit_bytes,
   allow_top_level_group_owners_to_create_service_accounts: row.service_accounts_by_owners,
   email_confirmation_setting: row.email_confirmation,
   minimum_password_length: row.password_minimum_length,

@@ -30,6 +30,7 @@ const DEFAULTS = {
   restricted_visibility_levels: [],
   service_accounts_by_owners: null,
   user_defaults_to_private_profile: false,
+  user_storage_limit_bytes: 20 * 2 ** 30,
 };
 
 const OTHERS = {
@@ -53,6 +54,7 @@ const OTHERS = {
   restricted_visibility_levels: ["private"],
   service_accounts_by_owners: true,
   user_defaults_to_private_profile: true,
+  user_storage_limit_bytes: 0,
 };
 
 describe("application settings", () => {
