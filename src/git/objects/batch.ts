@@ -204,7 +204,8 @@ function answerReader(next: () => Asked | undefined, answered: (answer: Answer |
       bytes = bytes.subarray(found.length);
       answered(found.answer);
     }
-    chunks = [bytes];
+    // A copy as well: a few bytes of the next answer would keep the large one before it in memory.
+    chunks = bytes.length === 0 ? [] : [Buffer.from(bytes)];
     length = bytes.length;
   };
 }
