@@ -4,7 +4,7 @@ import { type Claim, type FairSemaphore, fairSemaphore } from "#lib/semaphore.ts
 
 /**
  * What a git process is for, which decides how many run at once and how much memory each may allocate:
- * `short` looks something up; `heavy` compares files, which takes memory; `transfer` lasts as long as its client
+ * `short` looks something up; `heavy` compares files or walks through history, which takes memory; `transfer` lasts as long as its client
  * likes, so that nothing else may wait for it; `batch` is kept to answer for objects; `maintenance` packs.
  */
 export type SlotClass = "short" | "heavy" | "transfer" | "batch" | "maintenance";
@@ -29,7 +29,8 @@ export const IDLE_BATCHES_PER_STORAGE = 16;
 /** A clone and a push of 2 GB allocate 60 MB; what takes more are millions of objects. */
 const TRANSFER_MEMORY_BYTES = 2 * 2 ** 30;
 /** A diff of two files of 10 MB allocates 90 MB; a walk through a million commits, not packed yet, more than 256 MB. */
-const READ_MEMORY_BYTES = 512 * 2 ** 20;
+const HEAVY_MEMORY_BYTES = 512 * 2 ** 20;
+const SHORT_MEMORY_BYTES = 256 * 2 ** 20;
 const MIN_HEAVY_SLOTS = 8;
 const WAITING_PER_SLOT = 8;
 const MAX_WAIT_MS = 30_000;
@@ -49,11 +50,11 @@ export function gitSlots({
     claimOf: (consumer: Consumer) => claimOf(consumer, slots),
   });
   return {
-    short: { memory: READ_MEMORY_BYTES, ...shared(slots, MAX_WAIT_MS) },
-    heavy: { memory: READ_MEMORY_BYTES, ...shared(heavySlots, MAX_WAIT_MS) },
+    short: { memory: SHORT_MEMORY_BYTES, ...shared(slots, MAX_WAIT_MS) },
+    heavy: { memory: HEAVY_MEMORY_BYTES, ...shared(heavySlots, MAX_WAIT_MS) },
     transfer: { memory: transferMemory, ...shared(slots, MAX_TRANSFER_WAIT_MS) },
     // One batch answers all consumers, and is idle most of the time: whoever had it started must not pay for that.
-    batch: { memory: READ_MEMORY_BYTES, ...shared(slots + idleBatches, MAX_WAIT_MS), claimOf: uncapped },
+    batch: { memory: SHORT_MEMORY_BYTES, ...shared(slots + idleBatches, MAX_WAIT_MS), claimOf: uncapped },
     maintenance: { memory: transferMemory, claimOf: uncapped },
   };
 }

@@ -6,11 +6,16 @@ import { PLUMBING, type PlumbingCall } from "./storage.ts";
 /** Commands that compare the contents of files, which takes memory. */
 const COMPARES_FILES: ReadonlySet<PlumbingCall["command"]> = new Set(["blame", "diff-tree", "merge-tree"]);
 
+/** Commands that walk through history; some of them keep all of its commits in memory. */
+const WALKS_HISTORY: ReadonlySet<PlumbingCall["command"]> = new Set(["merge-base", "rev-list"]);
+const WALKING_OPTION = /^--(?:contains|merged)/;
+
 /** The slots that a command takes. */
-export function slotOf({ command, timeout, transfer }: PlumbingCall): SlotClass {
+export function slotOf({ command, options = [], timeout, transfer }: PlumbingCall): SlotClass {
   if (timeout === Infinity) return "batch";
   if (transfer) return "transfer";
-  return COMPARES_FILES.has(command) ? "heavy" : "short";
+  const walks = WALKS_HISTORY.has(command) || options.some((option) => WALKING_OPTION.test(option));
+  return walks || COMPARES_FILES.has(command) ? "heavy" : "short";
 }
 
 /** What knows no `--end-of-options`. */
