@@ -56,6 +56,7 @@ async function presentLines(repository: Repository, blamed: readonly Blamed[], b
     const row = budget.fit([() => presentBlamed(commit, lines)]);
     if (!row) break;
     rows.push(row);
+    await budget.yieldTurn();
   }
   return rows;
 }
