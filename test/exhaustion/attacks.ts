@@ -1,19 +1,31 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { hostileApi, rekeyingConnections, silentSessions, silentSockets } from "./hostile-clients.ts";
+import { commandsBelow } from "./measure.ts";
 import type { HostileName, World } from "./world.ts";
 
 /** What somebody does to a server while honest callers go on; it ends by itself at the deadline. */
 export interface Attack {
   readonly name: string;
-  /** Says what the attacker saw, for the report. */
-  run(world: World, deadline: number): Promise<string>;
+  /** Seconds that it takes at least, where its bound acts late; it is then left out of a short run. */
+  readonly seconds?: number;
+  /** Megabytes that the git processes of the server may hold together meanwhile. */
+  readonly maxGitMegabytes?: number;
+  run(world: World, deadline: number): Promise<Outcome>;
+}
+
+/** What the attacker saw, and what of it should not have been so. */
+export interface Outcome {
+  readonly saw: string;
+  readonly problems: readonly string[];
 }
 
 /** Requests that an attack sends at most. */
 const MAX_REQUESTS = 2_000;
+/** The budget of JSON made from a repository, a file as JSON aside. */
+const MAX_ANSWER_BYTES = 4.5 * 2 ** 20;
 
 /** Asks for paths by turns, so many at once, until the deadline. */
-async function flood(world: World, paths: readonly string[], atOnce: number, deadline: number): Promise<string> {
+async function flood(world: World, paths: readonly string[], atOnce: number, deadline: number): Promise<Outcome> {
   const api = hostileApi(world);
   const statuses = new Map<number, number>();
   let [asked, most] = [0, 0];
@@ -28,7 +40,8 @@ async function flood(world: World, paths: readonly string[], atOnce: number, dea
   await Promise.all(Array.from({ length: atOnce }, lane));
   api.close();
   const counted = [...statuses].map(([status, count]) => `${count} × ${status || "nothing"}`).join(", ");
-  return `${counted}, largest answer ${(most / 2 ** 20).toFixed(1)} MiB`;
+  const largest = `largest answer ${(most / 2 ** 20).toFixed(1)} MiB`;
+  return { saw: `${counted}, ${largest}`, problems: most > MAX_ANSWER_BYTES ? [largest] : [] };
 }
 
 /** The address of something in a hostile repository, whose first commit a query calls `FIRST`. */
@@ -83,7 +96,8 @@ export const ATTACKS: readonly Attack[] = [
       const api = hostileApi(world);
       for (const path of paths) await api.get(path).catch(() => {});
       api.close();
-      return `${paths.length} once, then ${await flood(world, paths, 4, deadline)}`;
+      const { saw, problems } = await flood(world, paths, 4, deadline);
+      return { saw: `${paths.length} once, then ${saw}`, problems };
     },
   },
   { name: "comparing long messages", run: floodOf("long messages", 6, "compare?from=FIRST&to=main") },
@@ -92,7 +106,12 @@ export const ATTACKS: readonly Attack[] = [
     name: "blaming",
     run: floodOf("a heavy blame", 12, "files/deep.txt/blame?ref=main", "files/turns.txt/blame?ref=main"),
   },
-  { name: "huge diffs", run: floodOf("a huge diff", 32, "commits/main/diff", "compare?from=FIRST&to=main") },
+  { name: "blaming a huge ancestor", run: floodOf("a huge ancestor", 32, "files/table.txt/blame?ref=main") },
+  {
+    name: "huge diffs",
+    maxGitMegabytes: 512,
+    run: floodOf("a huge diff", 32, "commits/main/diff", "compare?from=FIRST&to=main"),
+  },
   {
     name: "huge trees",
     run: floodOf(
@@ -104,23 +123,19 @@ export const ATTACKS: readonly Attack[] = [
     ),
   },
   { name: "a huge file name", run: floodOf("a huge name", 6, "tree", "tree?recursive=true", "commits/main/diff") },
+  { name: "JSON that nobody reads", run: (world, deadline) => unreadJson(world, deadline) },
   {
-    name: "JSON that nobody reads",
+    name: "JSON that nobody reads for a minute",
+    seconds: 80,
     async run(world, deadline) {
-      const path = `/api/v4/projects/${world.large.id}/repository/files/json?ref=main`;
-      const asking = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
-      const sockets = await silentSockets(world, 60, asking);
-      await until(deadline);
-      const open = sockets.filter(({ closed }) => !closed).length;
-      for (const socket of sockets) socket.destroy();
-      return `${open} of ${sockets.length} connections still open`;
+      const { saw, open } = await unreadJson(world, deadline);
+      return { saw, problems: open > 0 ? [saw] : [] };
     },
   },
   {
     name: "clones that nobody reads",
     async run(world, deadline) {
-      const wanted = await headOf(world);
-      const body = `0032want ${wanted}\n00000009done\n`;
+      const body = `0032want ${await headOf(world)}\n00000009done\n`;
       const head = [
         `POST /${world.large.path}.git/git-upload-pack HTTP/1.1`,
         "Host: 127.0.0.1",
@@ -130,7 +145,7 @@ export const ATTACKS: readonly Attack[] = [
       const sockets = await silentSockets(world, 64, `${head.join("\r\n")}\r\n\r\n${body}`);
       await until(deadline);
       for (const socket of sockets) socket.destroy();
-      return `${sockets.length} sockets`;
+      return { saw: `${sockets.length} sockets`, problems: [] };
     },
   },
   {
@@ -139,20 +154,41 @@ export const ATTACKS: readonly Attack[] = [
       const command = `git-upload-pack '${world.large.path}.git'`;
       const held = await silentSessions(world, { connections: 4, sessions: 9, command });
       await until(deadline);
+      const serving = commandsBelow(world.installation.server().pid).filter((each) =>
+        each.startsWith("git upload-pack"),
+      );
       held.close();
-      return "4 connections with 9 sessions each";
+      // The honest caller may be fetching just then.
+      const saw = `36 sessions hold ${serving.length} git processes`;
+      return { saw, problems: serving.length > 1 ? [saw] : [] };
     },
   },
   {
     name: "key exchanges before signing in",
     async run(world, deadline) {
-      const held = await rekeyingConnections(world, 20, "curve25519-sha256");
+      const connections = 20;
+      const held = await rekeyingConnections(world, connections, "curve25519-sha256");
       await until(deadline);
       held.close();
-      return `${held.exchanges()} key exchanges on 20 connections`;
+      const saw = `${held.exchanges()} key exchanges on ${connections} connections`;
+      return { saw, problems: held.exchanges() > connections ? [saw] : [] };
     },
   },
 ];
+
+/** Sockets that ask for a large file as JSON and read nothing of it. */
+async function unreadJson(world: World, deadline: number): Promise<Outcome & { readonly open: number }> {
+  const path = `/api/v4/projects/${world.large.id}/repository/files/json?ref=main`;
+  const head = [`GET ${path} HTTP/1.1`, "Host: 127.0.0.1", "Connection: close"];
+  const sockets = await silentSockets(world, 60, `${head.join("\r\n")}\r\n\r\n`);
+  await until(deadline);
+  // What was closed at the other end is found out by writing to it.
+  for (const socket of sockets) socket.write("\r\n");
+  await pause(500);
+  const open = sockets.filter(({ closed }) => !closed).length;
+  for (const socket of sockets) socket.destroy();
+  return { saw: `${open} of ${sockets.length} connections still open`, problems: [], open };
+}
 
 async function headOf({ installation, large }: World): Promise<string> {
   const { id } = await installation.call<{ id: string }>("GET", `/projects/${large.id}/repository/commits/main`);

@@ -28,8 +28,8 @@ if (plantName) {
   registerHooks({
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context);
-      if (!url.endsWith(`/${plant.file}`)) return loaded;
-      return { ...loaded, source: plantedSource(plant, String(loaded.source)) };
+      if (!plant.changes.some(({ file }) => url.endsWith(`/${file}`))) return loaded;
+      return { ...loaded, source: plantedSource(plant, url, String(loaded.source)) };
     },
   });
 }

@@ -35,6 +35,17 @@ export async function secondsUntilBelow(pid: number, megabytes: number, limitMs:
   return undefined;
 }
 
+/** What the processes below one were started as. */
+export const commandsBelow = (pid: number): string[] => childrenOf(pid).map(commandOf);
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ");
+  } catch {
+    return "";
+  }
+}
+
 function megabytesOf(pid: number): number {
   try {
     return residentMegabytes(pid);

@@ -1,17 +1,107 @@
-/** A bound that is switched off by changing one place of the source as the server loads it. */
+/** A bound that is switched off by changing its source as the server loads it. */
 export interface Plant {
   readonly name: string;
-  /** The attack that must fail without the bound. */
+  /** The attack that must be felt without the bound. */
   readonly attack: string;
+  readonly changes: readonly Change[];
+}
+
+interface Change {
   readonly file: string;
   readonly from: string;
   readonly to: string;
 }
 
-export const PLANTS: readonly Plant[] = [];
+export const PLANTS: readonly Plant[] = [
+  {
+    name: "the share of a consumer in git slots",
+    attack: "clones that nobody reads",
+    changes: [
+      { file: "src/git/slots.ts", from: "{ name: queue, max: partOf(slots, 4) }", to: "{ name: queue, max: slots }" },
+      { file: "src/git/slots.ts", from: "max: partOf(slots, 2) }", to: "max: slots }" },
+    ],
+  },
+  {
+    name: "the wait for the first packet over SSH",
+    attack: "silent SSH sessions",
+    changes: [
+      {
+        file: "src/ssh/session.ts",
+        from: "const first = await firstPacket(wire.input);",
+        to: 'await repository.uploadPack({ mode: "session", ...call });\nconst first = await firstPacket(wire.input);',
+      },
+    ],
+  },
+  {
+    name: "the memory limit of git",
+    attack: "blaming a huge ancestor",
+    changes: [{ file: "src/git/process.ts", from: 'ulimit -d "$0" 2>/dev/null; ', to: "" }],
+  },
+  {
+    name: "the size of compared files",
+    attack: "huge diffs",
+    changes: [
+      {
+        file: "src/git/settings.ts",
+        from: "MAX_COMPARED_FILE_BYTES = 2 * 1024",
+        to: "MAX_COMPARED_FILE_BYTES = 512 * 1024",
+      },
+    ],
+  },
+  {
+    name: "the budget of answers",
+    attack: "listing long messages",
+    changes: [
+      {
+        file: "src/resources/repositories/answer-budget.ts",
+        from: "MAX_ANSWER_BYTES = 4 * 1024",
+        to: "MAX_ANSWER_BYTES = 4096 * 1024",
+      },
+      {
+        file: "src/resources/commits/list.ts",
+        from: "messageBytes: MAX_LISTED_MESSAGE_BYTES, allows: readAllowance()",
+        to: "",
+      },
+    ],
+  },
+  {
+    name: "the length of lines",
+    attack: "a huge file name",
+    changes: [
+      { file: "src/git/objects/output.ts", from: "MAX_LINE_BYTES = 64 * 1024", to: "MAX_LINE_BYTES = 1024 ** 3" },
+    ],
+  },
+  {
+    name: "the memory for answers",
+    attack: "JSON that nobody reads",
+    changes: [
+      { file: "src/lib/memory-budget.ts", from: "holds === 0 || holds + bytes <= max", to: "holds + bytes + max > 0" },
+    ],
+  },
+  {
+    name: "the lowest transfer rate",
+    attack: "JSON that nobody reads for a minute",
+    changes: [{ file: "src/lib/transfer-rate.ts", from: "windowMs: 60_000", to: "windowMs: 6_000_000" }],
+  },
+  {
+    name: "the count of key exchanges",
+    attack: "key exchanges before signing in",
+    changes: [
+      {
+        file: "src/ssh/packet-limits.ts",
+        from: "return type !== KEXINIT && ++anonymousPackets",
+        to: "return ++anonymousPackets / 1e6",
+      },
+    ],
+  },
+];
 
 /** A plant that no longer fits the source would prove nothing, so it is an error. */
-export function plantedSource({ name, from, to }: Plant, source: string): string {
-  if (source.split(from).length !== 2) throw new Error(`the plant ${name} does not fit its file exactly once`);
-  return source.replace(from, () => to);
+export function plantedSource({ name, changes }: Plant, url: string, source: string): string {
+  let planted = source;
+  for (const { file, from, to } of changes.filter(({ file }) => url.endsWith(`/${file}`))) {
+    if (planted.split(from).length !== 2) throw new Error(`the plant ${name} does not fit ${file} exactly once`);
+    planted = planted.replace(from, () => to);
+  }
+  return planted;
 }
