@@ -104,20 +104,20 @@ export function sendPlain(exchange: Exchange, status: number, contentType: strin
 export async function sendStream(exchange: Exchange, status: number, contentType: string, body: Readable) {
   const { raw } = exchange.reply;
   writeHead(exchange, status, contentType);
+  // A streamed request is watched from its beginning.
+  const stopWatching = exchange.streamed ? undefined : watchAnswer(raw, exchange.sending.rate);
   try {
     // Nobody is to make an archive of which only the head is wanted.
     if (exchange.request.method === "HEAD") {
       body.destroy();
       raw.end();
-    } else {
-      // A streamed request is watched from its beginning.
-      if (!exchange.streamed) raw.once("close", watchAnswer(raw, exchange.sending.rate));
-      await pipeline(body, raw);
-    }
+    } else await pipeline(body, raw);
   } catch (error) {
     body.destroy();
     const level = isLeft(error) ? "info" : "warn";
     exchange.log[level]({ request_id: exchange.id, err: error }, "streamed answer broke off");
+  } finally {
+    stopWatching?.();
   }
   record(exchange, status);
 }

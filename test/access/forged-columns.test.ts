@@ -33,7 +33,7 @@ const UNLIKE = new Set([
     "verified_at",
     "verification_code",
   ],
-  ...["password_digest", "digest", "sealed_secret", "fingerprint_md5", "fingerprint_sha256", "title"],
+  ...["password_digest", "digest", "sealed_secret", "fingerprint_md5", "fingerprint_sha256", "title", "size_bytes"],
   ...["ref", "commit_from", "commit_to", "pushed_at"],
   ...["current_sign_in_at", "last_sign_in_at", "last_seen_at", "ends_at", "last_step"],
 ]);

@@ -84,7 +84,7 @@ describe("a child of another parent", () => {
         const answers = await askAll(app.app, world, cells);
         assert.deepEqual(await snapshot(), before);
         const forms = Object.values(Object.groupBy(answers, ({ cell }) => cell.verb));
-        for (const some of forms) assert.equal(new Set(some?.map(bytesOf)).size, 1);
+        for (const some of forms) assert.deepEqual([...new Set(some?.map(bytesOf))].slice(1), []);
         for (const { status, cell } of answers) assert.equal(status, lacking, `${cell.owner} as ${cell.caller.name}`);
       }
     });

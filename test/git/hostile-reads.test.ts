@@ -159,7 +159,7 @@ describe("reading a repository that was made to be expensive", () => {
     const { result, longest } = await longestBlock(async () => {
       const response = await fetch(url);
       return { status: response.status, headers: response.headers, bytes: (await response.arrayBuffer()).byteLength };
-    });
+    }, MAX_BLOCK_MS);
     return { ...result, block: longest };
   }
 

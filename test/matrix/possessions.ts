@@ -63,8 +63,11 @@ export const FINGERPRINT = `SHA256:${"0".repeat(43)}`;
 
 const KEPT = "kept-";
 
-export const giveKnownKey = (db: Db, user_id: number) =>
-  insert(db, "keys", [{ ...sshKeyOf(user_id, `${KEPT}known`), fingerprint_sha256: FINGERPRINT }]);
+/** Takes it from whoever another test on the same database gave it to. */
+export async function giveKnownKey(db: Db, user_id: number) {
+  await db.deleteFrom("keys").where("fingerprint_sha256", "=", FINGERPRINT).execute();
+  await insert(db, "keys", [{ ...sshKeyOf(user_id, `${KEPT}known`), fingerprint_sha256: FINGERPRINT }]);
+}
 
 /** Three of everything that a list of users' things shows. */
 export async function fillAccount(db: Db, user_id: number, others: readonly number[]) {
