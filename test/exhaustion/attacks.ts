@@ -123,6 +123,13 @@ export const ATTACKS: readonly Attack[] = [
     ),
   },
   { name: "a huge file name", run: floodOf("a huge name", 6, "tree", "tree?recursive=true", "commits/main/diff") },
+  {
+    name: "large files as JSON",
+    async run(world, deadline) {
+      const { saw } = await flood(world, [largeFile(world)], 6, deadline);
+      return { saw, problems: [] };
+    },
+  },
   { name: "JSON that nobody reads", run: (world, deadline) => unreadJson(world, deadline) },
   {
     name: "JSON that nobody reads for a minute",
@@ -176,10 +183,12 @@ export const ATTACKS: readonly Attack[] = [
   },
 ];
 
+/** A file of nearly as many bytes as JSON carries. */
+const largeFile = ({ large }: World) => `/projects/${large.id}/repository/files/json?ref=main`;
+
 /** Sockets that ask for a large file as JSON and read nothing of it. */
 async function unreadJson(world: World, deadline: number): Promise<Outcome & { readonly open: number }> {
-  const path = `/api/v4/projects/${world.large.id}/repository/files/json?ref=main`;
-  const head = [`GET ${path} HTTP/1.1`, "Host: 127.0.0.1", "Connection: close"];
+  const head = [`GET /api/v4${largeFile(world)} HTTP/1.1`, "Host: 127.0.0.1", "Connection: close"];
   const sockets = await silentSockets(world, 60, `${head.join("\r\n")}\r\n\r\n`);
   await until(deadline);
   // What was closed at the other end is found out by writing to it.

@@ -1,5 +1,4 @@
 import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -96,15 +95,6 @@ export async function hugeDiff(directory: string, { bytes = 45 * MEGABYTE } = {}
     message: `Version ${n}`,
     files: { "table.txt": (n % 2 === 0 ? "a\n" : "b\n").repeat(bytes / 2) },
   }));
-}
-
-/** A file as large as JSON carries it. */
-export async function largeFile(directory: string, { bytes = 10 * 1024 * 1024 } = {}) {
-  await initialize(directory);
-  const text = randomBytes(Math.ceil(bytes / 2))
-    .toString("hex")
-    .slice(0, bytes);
-  await importCommits(directory, 1, () => ({ message: "Large", files: { "large.bin": text } }));
 }
 
 /** A small file that was large once, which blame compares it with. */
