@@ -216,7 +216,10 @@ async function runInside(share: Share, tally: Tally) {
   let longest: Block | undefined;
   const suspects = [...blocking.values()].toSorted((a, b) => b.ms - a.ms).slice(0, MAX_SUSPECTS);
   await accuse(suspects, `blocks the event loop for more than ${MAX_BLOCK_MS} ms`, async (item) => {
-    const ms = await longestBlock(() => probe(quietLane, item));
+    const measure = () => longestBlock(() => probe(quietLane, item));
+    let ms = await measure();
+    // Garbage of requests before it may be collected during this one, but not each time.
+    if (ms > (longest?.ms ?? 0)) ms = Math.min(ms, await measure(), await measure());
     if (ms > (longest?.ms ?? 0)) longest = { ms, request: shown(bytesOf(item.asked)) };
     return ms > MAX_BLOCK_MS;
   });
