@@ -65,10 +65,11 @@ export const PLANTS: readonly Plant[] = [
     ],
   },
   {
-    name: "the length of lines",
+    name: "the size of objects",
     attack: "a huge file name",
     changes: [
-      { file: "src/git/objects/output.ts", from: "MAX_LINE_BYTES = 64 * 1024", to: "MAX_LINE_BYTES = 1024 ** 3" },
+      { file: "src/git/objects/batch.ts", from: "MOST_BYTES = 16 * 1024", to: "MOST_BYTES = 1024 * 1024" },
+      { file: "src/git/slots.ts", from: "SHORT_MEMORY_BYTES = 256 *", to: "SHORT_MEMORY_BYTES = 4096 *" },
     ],
   },
   {

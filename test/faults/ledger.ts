@@ -2,7 +2,7 @@ import type { Cluster } from "./cluster.ts";
 import { type Process, until } from "./supervisor.ts";
 
 const HELD_LIMIT = 90_000;
-const AGAIN_LIMIT = 60_000;
+const AGAIN_LIMIT = 120_000;
 
 /** Plain tables without any constraint, so that nothing but the engine keeps an effect from happening twice. */
 export const LEDGER = `
