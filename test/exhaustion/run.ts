@@ -34,8 +34,8 @@ const MAX_BLOCK_MS = 100;
 /** A clone that waits for as long as an attack lasts must be seen to take too long. */
 const PLANT_SECONDS = MAX_CLONE_SECONDS + 4;
 const BACK_WITHIN_MS = 60_000;
-/** Memory counts as given back at this much more than before the attack: as much as the young generation may take. */
-const BACK_SLACK_MB = 96;
+/** Memory counts as given back at this much more than before the attack: heaps do not shrink to the last page. */
+const BACK_SLACK_MB = 64;
 
 /** What one attack did to a server and its honest callers. */
 interface Felt {
