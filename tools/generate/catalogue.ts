@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 
-/** The schema as PostgreSQL's own catalogue tells it, in words that are the same in every version from 15 on. */
+/** The schema as read from PostgreSQL's catalogue, in a form that is the same in every version from 15 on. */
 export interface Catalogue {
   readonly tables: readonly Table[];
   readonly functions: readonly string[];
@@ -35,7 +35,7 @@ export interface Constraint {
   readonly definition: string;
 }
 
-/** Reads what migrations made: partitions come and go by themselves, and what extensions bring is theirs. */
+/** Reads the result of the migrations, without partitions and without the functions of extensions. */
 export async function readCatalogue(db: Db): Promise<Catalogue> {
   const tables = await sql<Table>`
     select c.relname as name, c.relpersistence = 'u' as unlogged, pg_get_partkeydef(c.oid) as "partitionKey",
