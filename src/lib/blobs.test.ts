@@ -15,7 +15,7 @@ describe("blobs", () => {
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
-  test("what is put under the hash of its bytes is got back", async () => {
+  test("a blob is stored under its hash and read back", async () => {
     const bytes = Buffer.from("a picture");
     const name = await blobs.put(bytes);
     assert.equal(name, hash("sha256", bytes, "hex"));
@@ -23,7 +23,7 @@ describe("blobs", () => {
     assert.equal(await blobs.put(Buffer.from("a picture")), name);
   });
 
-  test("many at once of the same leave one file, readable by its owner only", async () => {
+  test("concurrent writes of the same blob leave one file, readable by its owner only", async () => {
     const bytes = Buffer.from("popular");
     const names = await Promise.all(Array.from({ length: 20 }, () => blobs.put(bytes)));
     const [name = ""] = new Set(names);
@@ -32,14 +32,14 @@ describe("blobs", () => {
     assert.equal((await stat(join(folder, name))).mode & 0o777, 0o600);
   });
 
-  test("an unknown name and what is no name give nothing", async () => {
+  test("an unknown or invalid name returns undefined", async () => {
     assert.equal(await blobs.get("0".repeat(64)), undefined);
     for (const name of ["", "../../etc/passwd", "x".repeat(64), `${"0".repeat(64)}/../x`]) {
       assert.equal(await blobs.get(name), undefined, name);
     }
   });
 
-  test("an empty blob is a blob", async () => {
+  test("an empty blob is stored", async () => {
     assert.deepEqual(await blobs.get(await blobs.put(Buffer.alloc(0))), Buffer.alloc(0));
   });
 });

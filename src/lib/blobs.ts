@@ -2,7 +2,7 @@ import { hash, randomUUID } from "node:crypto";
 import { mkdir, open, readFile, rename, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-/** Files kept by the SHA-256 of their bytes: put before the commit that names them, swept when nothing does. */
+/** Files named by the SHA-256 of their content. A blob is stored before the transaction that refers to it commits. */
 export interface Blobs {
   put(bytes: Buffer): Promise<string>;
   get(name: string): Promise<Buffer | undefined>;
@@ -16,12 +16,12 @@ export function directoryBlobs(directory: string): Blobs {
       const path = pathOf(name);
       if (await exists(path)) return name;
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      const aside = `${path}.${randomUUID()}`;
-      await using file = await open(aside, "wx", 0o600);
+      const temporary = `${path}.${randomUUID()}`;
+      await using file = await open(temporary, "wx", 0o600);
       await file.writeFile(bytes);
-      // What a committed row names must survive a power cut.
+      // A committed row may refer to this file, so it must survive a power cut.
       await file.sync();
-      await rename(aside, path);
+      await rename(temporary, path);
       return name;
     },
     async get(name) {

@@ -1,6 +1,6 @@
 import { networkOf } from "./networks.ts";
 
-/** Who draws on what all callers share: git processes, memory for answers, connections. Each part is counted. */
+/** Who is charged for shared resources: git processes, memory for responses, connections. Both parts are counted. */
 export interface Consumer {
   /** Such as `user 42` or `deploy key 7`; undefined for a caller who is not signed in. */
   readonly principal: string | undefined;

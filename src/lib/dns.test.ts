@@ -11,26 +11,26 @@ describe("DNS", () => {
   });
   after(() => dns.stop());
 
-  test("tells all TXT records of a name", async () => {
+  test("returns all TXT records of a name", async () => {
     const { txt } = boundedDns([dns.server]);
     assert.deepEqual(await txt("_proof.one.test"), ["a=1"]);
     assert.deepEqual((await txt("two.test"))?.toSorted(), ["first", "second"]);
   });
 
-  test("a name without any is not a name that nobody could ask for", async () => {
+  test("a name without records is an empty list, an unanswered lookup undefined", async () => {
     assert.deepEqual(await boundedDns([dns.server]).txt("nothing.test"), []);
     assert.equal(await boundedDns([dns.server]).txt("refused.example.com"), undefined);
     assert.equal(await boundedDns(["127.0.0.1:1"]).txt("two.test"), undefined);
     assert.equal(await boundedDns([dns.server]).txt(`${"x".repeat(64)}.test`), undefined);
   });
 
-  test("many at once are asked in turn, and too many are refused", async () => {
+  test("many concurrent lookups are queued, and too many are refused", async () => {
     const { txt } = boundedDns([dns.server]);
     const asked = await Promise.allSettled(Array.from({ length: 60 }, () => txt("two.test")));
     assert.equal(asked.filter(({ status }) => status === "fulfilled").length, 58);
   });
 
-  test("a server without an address is refused at the start", () => {
+  test("an invalid server address is refused at once", () => {
     assert.throws(() => boundedDns(["dns.example.com"]), /Invalid IP address/);
   });
 });

@@ -2,39 +2,39 @@ import { NODATA, NOTFOUND, Resolver } from "node:dns/promises";
 import { semaphore } from "./semaphore.ts";
 
 export interface Dns {
-  /** The TXT records of a name, none where there is no such name; undefined where no server could tell. */
+  /** The TXT records of a name; an empty list if it does not exist, undefined if no server answered. */
   txt(name: string): Promise<readonly string[] | undefined>;
 }
 
-const AT_ONCE = 8;
-const MOST_WAITING = 50;
-const TIMEOUT = 3_000;
+const MAX_CONCURRENT = 8;
+const MAX_WAITING = 50;
+const TIMEOUT_MS = 3_000;
 const TRIES = 2;
-/** Several servers that are silent are not waited for one after the other. */
-const LONGEST = 10_000;
+/** Bounds the whole lookup, since each of several silent servers would take its own timeout. */
+const LOOKUP_TIMEOUT_MS = 10_000;
 
-/** Asks the given servers, or those of the system, about a few names at a time. */
+/** Resolves names with the given servers, or the system's, a few at a time. */
 export function boundedDns(servers: readonly string[]): Dns {
-  const inTurn = semaphore(AT_ONCE, MOST_WAITING);
+  const limited = semaphore(MAX_CONCURRENT, MAX_WAITING);
   const open = () => {
-    const resolver = new Resolver({ timeout: TIMEOUT, maxTimeout: TIMEOUT, tries: TRIES });
+    const resolver = new Resolver({ timeout: TIMEOUT_MS, maxTimeout: TIMEOUT_MS, tries: TRIES });
     if (servers.length > 0) resolver.setServers(servers);
     return resolver;
   };
-  // A server that has no address would fail only when it is asked.
+  // An invalid server address would otherwise fail only at the first lookup.
   open();
   return {
     txt: (name) =>
-      inTurn(async () => {
+      limited(async () => {
         const resolver = open();
-        const end = setTimeout(() => resolver.cancel(), LONGEST);
+        const timer = setTimeout(() => resolver.cancel(), LOOKUP_TIMEOUT_MS);
         try {
           return (await resolver.resolveTxt(name)).map((parts) => parts.join(""));
         } catch (error) {
           const { code } = error as NodeJS.ErrnoException;
           return code === NOTFOUND || code === NODATA ? [] : undefined;
         } finally {
-          clearTimeout(end);
+          clearTimeout(timer);
         }
       }),
   };

@@ -1,5 +1,5 @@
-/** A text as a pattern of `like` that matches it and nothing else. */
-export const asItIs = (text: string): string => text.replaceAll(/[\\%_]/g, String.raw`\$&`);
+/** Escapes text for `like`, so that it matches only itself. */
+export const escapeLike = (text: string): string => text.replaceAll(/[\\%_]/g, String.raw`\$&`);
 
-/** A pattern of `like` for whatever holds the text. */
-export const holding = (text: string): string => `%${asItIs(text)}%`;
+/** A pattern for `like` that matches any text that contains this one. */
+export const containing = (text: string): string => `%${escapeLike(text)}%`;

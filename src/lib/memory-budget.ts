@@ -8,16 +8,16 @@ export interface Charge {
 
 /** Counts memory of the process that is held for each principal and each network. */
 export interface MemoryBudget {
-  /** Whether so many bytes more are within every bound; whoever holds none may always have one answer. */
+  /** Whether this many more bytes fit every bound; a consumer that holds nothing may always have one answer. */
   hasRoom(consumer: Consumer, bytes: number): boolean;
   charge(consumer: Consumer, bytes: number): Charge;
 }
 
-/** One consumer may hold this part of the whole. */
-const PART_OF_ONE = 1 / 4;
+/** The fraction of the budget that one consumer may hold. */
+const SHARE_OF_ONE_CONSUMER = 1 / 4;
 
 export function memoryBudget(maxBytes: number): MemoryBudget {
-  const maxOfOne = maxBytes * PART_OF_ONE;
+  const maxPerConsumer = maxBytes * SHARE_OF_ONE_CONSUMER;
   const held = new Map<string, number>();
   let total = 0;
 
@@ -30,7 +30,7 @@ export function memoryBudget(maxBytes: number): MemoryBudget {
 
   return {
     hasRoom: (consumer, bytes) =>
-      fits(total, bytes, maxBytes) && keysOf(consumer).every((key) => fits(held.get(key) ?? 0, bytes, maxOfOne)),
+      fits(total, bytes, maxBytes) && keysOf(consumer).every((key) => fits(held.get(key) ?? 0, bytes, maxPerConsumer)),
     charge(consumer, bytes) {
       const keys = keysOf(consumer);
       let charged = 0;

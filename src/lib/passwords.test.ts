@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { boundedPasswords } from "./passwords.ts";
 import { Refusal } from "./refusal.ts";
 
-/** A digest made elsewhere, at a cost of its own. */
+/** A digest from elsewhere, with another cost. */
 function digestAt(memory: number, passes: number, password: string): string {
   const nonce = Buffer.from("salt of sixteen!");
   const tag = argon2Sync("argon2id", { message: password, nonce, memory, passes, parallelism: 1, tagLength: 32 });
@@ -13,14 +13,14 @@ function digestAt(memory: number, passes: number, password: string): string {
 }
 
 describe("passwords", () => {
-  test("are argon2id with a salt of their own", async () => {
+  test("are hashed with argon2id and a random salt", async () => {
     const passwords = boundedPasswords(1);
     const [one, two] = [await passwords.hash("the same"), await passwords.hash("the same")];
     assert.match(one, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
     assert.notEqual(one, two);
   });
 
-  test("match their own digest and no other", async () => {
+  test("match only their own digest", async () => {
     const passwords = boundedPasswords(2);
     const digest = await passwords.hash("Ahoy – ahoy");
     assert.deepEqual(await passwords.verify("Ahoy – ahoy", digest), { matches: true, outdated: false });
@@ -32,7 +32,7 @@ describe("passwords", () => {
     }
   });
 
-  test("are verified at the cost that their digest names, and one of another cost is told to be outdated", async () => {
+  test("are verified at the cost in their digest, and another cost than the current one is outdated", async () => {
     const passwords = boundedPasswords(1);
     for (const [memory, passes] of [
       [64, 1],
@@ -45,7 +45,7 @@ describe("passwords", () => {
     }
   });
 
-  test("without a digest it takes as long as with one", async () => {
+  test("verifying without a digest takes as long as with one", async () => {
     const passwords = boundedPasswords(1);
     const digest = await passwords.hash("right");
     const times = { known: [] as number[], unknown: [] as number[] };
@@ -64,7 +64,7 @@ describe("passwords", () => {
     assert.ok(ratio > 0.6 && ratio < 1.6, `${ratio}`);
   });
 
-  test("those that would wait too long are refused, the others are all done", async () => {
+  test("attempts beyond the queue are refused, all others complete", async () => {
     const passwords = boundedPasswords(1);
     const results = await Promise.allSettled(
       Array.from({ length: 53 }, (_, n) => (n % 2 === 0 ? passwords.hash("x") : passwords.verify("x", null))),

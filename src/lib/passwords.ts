@@ -2,29 +2,29 @@ import { argon2, type Argon2Parameters, randomBytes, timingSafeEqual } from "nod
 import { promisify } from "node:util";
 import { semaphore } from "./semaphore.ts";
 
-/** Hashes passwords with argon2id, a few at a time, so that they do not starve everything else. */
+/** Hashes passwords with argon2id, a few at a time, so that hashing does not starve other work. */
 export interface Passwords {
   hash(password: string): Promise<string>;
-  /** Takes as long without a digest as with one, so that the time tells nobody which names exist. */
+  /** Takes the same time with and without a digest, so that timing does not reveal which accounts exist. */
   verify(password: string, digest: string | null): Promise<Verified>;
 }
 
 interface Verified {
   readonly matches: boolean;
-  /** Whether the digest was made at another cost than is usual now, and should be made anew. */
+  /** Whether the digest was made with another cost than the current one and should be replaced. */
   readonly outdated: boolean;
 }
 
-const MOST_WAITING = 50;
+const MAX_WAITING = 50;
 
 interface Cost {
   readonly memory: number;
   readonly passes: number;
   readonly parallelism: number;
 }
-const COST: Cost = { memory: 19_456, passes: 2, parallelism: 1 };
+const CURRENT_COST: Cost = { memory: 19_456, passes: 2, parallelism: 1 };
 
-interface Kept {
+interface ParsedDigest {
   readonly cost: Cost;
   readonly nonce: Buffer;
   readonly tag: Buffer;
@@ -35,22 +35,22 @@ const derive: (algorithm: "argon2id", parameters: Argon2Parameters) => Promise<B
 const tagOf = (message: string, nonce: Buffer, cost: Cost, tagLength: number) =>
   derive("argon2id", { message, nonce, tagLength, ...cost });
 
-export function boundedPasswords(atOnce: number): Passwords {
-  const inTurn = semaphore(atOnce, MOST_WAITING);
-  /** What stands in for a digest that is not there; no password leads to it. */
-  const nobody: Kept = { cost: COST, nonce: randomBytes(16), tag: randomBytes(32) };
+export function boundedPasswords(maxConcurrent: number): Passwords {
+  const limited = semaphore(maxConcurrent, MAX_WAITING);
+  /** Stands in for a missing digest; no password matches it. */
+  const nobody: ParsedDigest = { cost: CURRENT_COST, nonce: randomBytes(16), tag: randomBytes(32) };
   return {
     hash: (password) =>
-      inTurn(async () => {
+      limited(async () => {
         const nonce = randomBytes(16);
-        const tag = await tagOf(password, nonce, COST, 32);
-        return `$argon2id$v=19$${parametersOf(COST)}$${base64(nonce)}$${base64(tag)}`;
+        const tag = await tagOf(password, nonce, CURRENT_COST, 32);
+        return `$argon2id$v=19$${parametersOf(CURRENT_COST)}$${base64(nonce)}$${base64(tag)}`;
       }),
     verify: (password, digest) =>
-      inTurn(async () => {
-        const { cost, nonce, tag } = (digest === null ? undefined : read(digest)) ?? nobody;
+      limited(async () => {
+        const { cost, nonce, tag } = (digest === null ? undefined : parse(digest)) ?? nobody;
         const matches = timingSafeEqual(await tagOf(password, nonce, cost, tag.length), tag);
-        return { matches, outdated: parametersOf(cost) !== parametersOf(COST) };
+        return { matches, outdated: parametersOf(cost) !== parametersOf(CURRENT_COST) };
       }),
   };
 }
@@ -58,7 +58,7 @@ export function boundedPasswords(atOnce: number): Passwords {
 const parametersOf = ({ memory, passes, parallelism }: Cost) => `m=${memory},t=${passes},p=${parallelism}`;
 const DIGEST = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([\w+/]{11,86})\$([\w+/]{16,86})$/;
 
-function read(digest: string): Kept | undefined {
+function parse(digest: string): ParsedDigest | undefined {
   const [, memory, passes, parallelism, nonce, tag] = DIGEST.exec(digest) ?? [];
   if (nonce === undefined || tag === undefined) return undefined;
   const cost = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };

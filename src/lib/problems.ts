@@ -1,14 +1,14 @@
 import { badFields } from "./refusal.ts";
 
-/** What is wrong with what a caller wants to store, by field; all of it is told at once. */
+/** Validation errors by field; a refusal reports all of them together. */
 export type Problems = Record<string, string[]>;
 
-export function refuse(problems: Problems, field: string, ...texts: string[]) {
-  if (texts.length > 0) problems[field] = [...(problems[field] ?? []), ...texts];
+export function refuse(problems: Problems, field: string, ...messages: string[]) {
+  if (messages.length > 0) problems[field] = [...(problems[field] ?? []), ...messages];
 }
 
-export function tooLong(problems: Problems, field: string, text: string, most: number) {
-  if ([...text].length > most) refuse(problems, field, `is too long (maximum is ${most} characters)`);
+export function checkLength(problems: Problems, field: string, text: string, maxLength: number) {
+  if ([...text].length > maxLength) refuse(problems, field, `is too long (maximum is ${maxLength} characters)`);
 }
 
 export function throwProblems(problems: Problems) {

@@ -1,4 +1,4 @@
-/** Why a caller is refused, in words that every edge understands: HTTP makes a status of it, SSH a line of text. */
+/** The reason for a refusal, independent of the protocol: HTTP maps it to a status, SSH prints a line of text. */
 export type Kind =
   | "invalid"
   | "unauthenticated"
@@ -8,6 +8,7 @@ export type Kind =
   | "unchanged"
   | "not allowed"
   | "conflict"
+  | "failed precondition"
   | "too large"
   | "too long"
   | "too many headers"
@@ -16,20 +17,41 @@ export type Kind =
   | "too many"
   | "unavailable";
 
-/** What the wire shows beyond the kind: one field's problems, an OAuth error, or a parameter error. */
+/** What the response shows besides the message. */
 export interface Details {
-  /** `{"message":{field:[…]}}`: what a model refuses. */
+  /** `{"message":{field:[…]}}`: validation errors. */
   readonly fields?: Readonly<Record<string, readonly string[]>>;
-  /** `{"error":…}`: what parameters and routing refuse. */
+  /** `{"error":…}`: errors of parameters and routing. */
   readonly error?: string;
-  /** `{"error":…,"error_description":…,"scope":…}`: what a token lacks. */
+  /** Beside `error`: how the request might work. */
+  readonly hint?: string;
+  /** `{"error":…,"error_description":…,"scope":…}`: the scope that a token lacks. */
   readonly token?: { readonly error: string; readonly description: string; readonly scope?: string };
-  /** The name in the path that is an address of before, and the id of what it leads to now. */
+  /** The path parameter that holds a previous path, and the id that it redirects to. */
   readonly moved?: { readonly name: string; readonly id: number };
-  /** Seconds after which another try makes sense. */
+  /** Seconds until a retry makes sense. */
   readonly retryAfter?: number;
-  /** A page of HTML that says it, where people look and no program. */
+  /** An HTML page for endpoints that people open in a browser. */
   readonly page?: string;
+  /** Which credential was refused and why; only for the log. */
+  readonly signIn?: SignInRefusal;
+}
+
+export const SIGN_IN_KINDS = [
+  "password",
+  "second_factor",
+  "token",
+  "session",
+  "ssh_key",
+  "deploy_key",
+  "git_http",
+] as const;
+export type SignInKind = (typeof SIGN_IN_KINDS)[number];
+
+export interface SignInRefusal {
+  readonly kind: SignInKind;
+  /** A fixed text, never what the caller sent. */
+  readonly reason: string;
 }
 
 /** The one error that a caller is meant to see; anything else thrown is a bug. */
@@ -44,13 +66,17 @@ export class Refusal extends Error {
   }
 }
 
-/** The words of a refusal without what stands for its status, for edges that have no status. */
+/** Marks a refusal as that of a credential. */
+export const refusedSignIn = ({ kind, message, details }: Refusal, signIn: SignInRefusal) =>
+  new Refusal(kind, message, { ...details, signIn });
+
+/** The message of a refusal without its HTTP status, for other protocols. */
 export const reasonOf = ({ message }: Refusal): string => message.replace(/^\d{3} (?:[A-Z][A-Za-z ]* - )?/, "");
 
 const because = (text: string, reason?: string) => (reason ? `${text} - ${reason}` : text);
 
 export const badRequest = (reason?: string) => new Refusal("invalid", because("400 Bad request", reason));
-/** Refused in just these words. */
+/** Refuses with exactly this message. */
 export const invalid = (message: string) => new Refusal("invalid", message);
 export const badParameter = (error: string) => new Refusal("invalid", error, { error });
 export const badFields = (fields: Record<string, readonly string[]>) =>
@@ -58,10 +84,12 @@ export const badFields = (fields: Record<string, readonly string[]>) =>
 export const unauthenticated = (reason?: string) => new Refusal("unauthenticated", because("401 Unauthorized", reason));
 export const forbidden = (reason?: string) => new Refusal("forbidden", because("403 Forbidden", reason));
 export const moved = (name: string, id: number) => new Refusal("moved", "moved", { moved: { name, id } });
-/** What was asked for is so already. */
+/** The requested state is already in place. */
 export const unchanged = () => new Refusal("unchanged", "304 Not Modified");
 export const missing = (thing?: string) => new Refusal("missing", thing ? `404 ${thing} Not Found` : "404 Not Found");
 export const conflict = (message = "409 Conflict") => new Refusal("conflict", message);
+export const preconditionFailed = () => new Refusal("failed precondition", "412 Precondition Failed");
 export const unprocessable = (message = "422 Unprocessable Entity") => new Refusal("unprocessable", message);
 export const tooLarge = () => new Refusal("too large", "413 Request Entity Too Large");
-export const unavailable = (retryAfter = 1) => new Refusal("unavailable", "503 Service Unavailable", { retryAfter });
+export const unavailable = (retryAfter = 1, reason?: string) =>
+  new Refusal("unavailable", because("503 Service Unavailable", reason), { retryAfter });

@@ -12,7 +12,7 @@ describe("the sealing key", () => {
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
-  test("is made once, of 256 bits, for its owner only", async () => {
+  test("is created once, with 256 bits, readable by its owner only", async () => {
     const dataDir = join(directory, "deep", "data");
     const made = await ensureSealingKey(dataDir);
     assert.equal(made.key.length, 32);
@@ -20,7 +20,7 @@ describe("the sealing key", () => {
     assert.equal((await stat(sealingKeyFile(dataDir))).mode & 0o777, 0o600);
   });
 
-  test("is the same for all that start at once", async () => {
+  test("is the same for processes that start concurrently", async () => {
     for (let n = 0; n < 20; n++) {
       const dataDir = join(directory, `started-${n}`);
       const keys = await Promise.all(Array.from({ length: 5 }, () => ensureSealingKey(dataDir)));
@@ -29,7 +29,7 @@ describe("the sealing key", () => {
     }
   });
 
-  test("that is damaged is never replaced", async () => {
+  test("is never replaced if it is damaged", async () => {
     await writeFile(sealingKeyFile(directory), "k1:too-short\n");
     await assert.rejects(ensureSealingKey(directory), /restore it from a backup/);
     assert.equal(await readFile(sealingKeyFile(directory), "utf8"), "k1:too-short\n");

@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { ensureDirectory } from "./directories.ts";
 import { writeOnce } from "./write-once.ts";
 
-/** The key that secrets at rest are sealed with, beside an id so that it can be changed one day. */
+/** The key that secrets at rest are sealed with; its id allows for key rotation. */
 export interface SealingKey {
   readonly id: string;
   readonly key: Buffer;
@@ -11,10 +12,10 @@ export interface SealingKey {
 
 export const sealingKeyFile = (dataDir: string) => join(dataDir, "sealing.key");
 
-/** Reads the sealing key, or makes one that only its owner can read. */
+/** Reads the sealing key, or creates one that only its owner can read. */
 export async function ensureSealingKey(dataDir: string): Promise<SealingKey> {
   const file = sealingKeyFile(dataDir);
-  await mkdir(dataDir, { recursive: true });
+  await ensureDirectory(dataDir);
   try {
     return await readSealingKey(file);
   } catch (error) {

@@ -6,7 +6,7 @@ import { sealingBy } from "./sealing.ts";
 const sealing = (id = "k1", key = randomBytes(32)) => sealingBy(async () => ({ id, key }));
 
 describe("sealing", () => {
-  test("what is sealed opens again, in its place and with its key alone", async () => {
+  test("a sealed text opens only with its context and key", async () => {
     const { seal, unseal } = sealing();
     const sealed = await seal("a secret – with a dash", "table.column 7");
     assert.equal(await unseal(sealed, "table.column 7"), "a secret – with a dash");
@@ -16,7 +16,7 @@ describe("sealing", () => {
     await assert.rejects(sealing("k2").unseal(sealed, "table.column 7"), /another key/);
   });
 
-  test("it is never the same twice, and one changed bit is noticed", async () => {
+  test("sealing twice gives different bytes, and a changed bit is detected", async () => {
     const { seal, unseal } = sealing();
     const sealed = await seal("text", "here");
     assert.notDeepEqual(sealed, await seal("text", "here"));
@@ -27,7 +27,7 @@ describe("sealing", () => {
     }
   });
 
-  test("a derived secret is the same for the same words and key, and another for others", async () => {
+  test("a derived secret depends on exactly the label and the key", async () => {
     const { derive } = sealing();
     const secret = await derive("mail 1");
     assert.equal(secret.length, 32);
@@ -36,7 +36,7 @@ describe("sealing", () => {
     assert.notDeepEqual(await sealing().derive("mail 1"), secret);
   });
 
-  test("a key that could not be read is asked for again", async () => {
+  test("a key that could not be read is read again", async () => {
     let tries = 0;
     const { seal } = sealingBy(async () => {
       if (tries++ === 0) throw new Error("no disk");

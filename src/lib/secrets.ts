@@ -9,6 +9,6 @@ export function newToken(): string {
   return body + crc32(body).toString(36).padStart(7, "0");
 }
 
-/** Compares without telling by the time it takes where the two differ; their digests are of one length, whatever they are. */
+/** Compares in constant time; comparing digests makes that hold for secrets of different lengths too. */
 export const isSameSecret = (one: string, other: string): boolean =>
   timingSafeEqual(hash("sha256", one, "buffer"), hash("sha256", other, "buffer"));

@@ -4,7 +4,7 @@ import { until } from "#test/support/until.ts";
 import { type Claim, fairSemaphore, mutexByKey, type Release, semaphore } from "./semaphore.ts";
 
 describe("a semaphore", () => {
-  test("so many run at once, the others one after the other, and an error ends only its own", async () => {
+  test("limits how many run concurrently, and an error rejects only its own work", async () => {
     const run = semaphore(2);
     let running = 0;
     let most = 0;
@@ -25,7 +25,7 @@ describe("a semaphore", () => {
     assert.equal(await run(work(false)), "done");
   });
 
-  test("where too many wait, the next is refused", async () => {
+  test("refuses work if too much waits", async () => {
     const run = semaphore(1, 1);
     const { promise, resolve } = Promise.withResolvers<void>();
     const first = run(() => promise);
@@ -38,7 +38,7 @@ describe("a semaphore", () => {
     await Promise.all([first, second]);
   });
 
-  test("of each key one runs at a time, in order, whatever those of other keys do", async () => {
+  test("runs the work of each key one at a time and in order, independently of other keys", async () => {
     const run = mutexByKey(2);
     const { promise, resolve } = Promise.withResolvers<void>();
     const order: string[] = [];
@@ -64,7 +64,7 @@ describe("a fair semaphore", () => {
     ...rest,
   });
 
-  /** Claims a slot and writes the name of its queue down once it is granted. */
+  /** Claims a slot and records the name of its queue once it is granted. */
   function book(limits: Parameters<typeof fairSemaphore>[0]) {
     const { acquire } = fairSemaphore(limits);
     const granted: string[] = [];
@@ -77,7 +77,7 @@ describe("a fair semaphore", () => {
       acquire,
       wait,
       granted,
-      /** Gives back the slot that was granted first. */
+      /** Releases the slot that was granted first. */
       async release() {
         releases.shift()?.();
         await Promise.resolve();
@@ -86,7 +86,7 @@ describe("a fair semaphore", () => {
   }
   const isBusy = { kind: "unavailable" };
 
-  test("serves the queues in turn, so that one of 200 claims does not go before another's first", async () => {
+  test("serves the queues in turn, so that a queue of 200 claims does not delay the first claim of another", async () => {
     const { wait, granted, release } = book({ slots: 1 });
     const all = Array.from({ length: 200 }, () => wait(claim("many")));
     all.push(wait(claim("few")), wait(claim("few")), wait(claim("one")));
@@ -99,7 +99,7 @@ describe("a fair semaphore", () => {
     assert.equal(granted.filter((name) => name === "many").length, 200);
   });
 
-  test("leaves free what a share may not hold, and grants it to others at once", async () => {
+  test("grants slots that a full share may not hold to other claims at once", async () => {
     const { wait, granted, release } = book({ slots: 4 });
     const greedy = Array.from({ length: 3 }, () => wait(claim("greedy", 1)));
     await wait(claim("other", 1));
@@ -131,7 +131,7 @@ describe("a fair semaphore", () => {
     assert.deepEqual(granted.toSorted(), ["a", "a", "a", "b", "b", "c", "d"]);
   });
 
-  test("refuses what finds its queue or all queues full, and leaves places to others", async () => {
+  test("refuses a claim if its queue or the total is full, while other queues still have room", async () => {
     const { wait, acquire, release } = book({ slots: 1, maxWaiting: 3, maxWaitingEach: 2 });
     await wait(claim("a"));
     const waiting = [wait(claim("a")), wait(claim("a"))];
@@ -142,7 +142,7 @@ describe("a fair semaphore", () => {
     await Promise.all(waiting);
   });
 
-  test("forgets a claim that is aborted or waited too long, and what was behind it goes on", async () => {
+  test("removes a claim that is aborted or waited too long, and serves the claims behind it", async () => {
     const { wait, acquire, granted, release } = book({ slots: 2, maxWaiting: 2 });
     const full = [{ name: "full", max: 1 }];
     await wait({ queue: "a", shares: full });
@@ -165,7 +165,7 @@ describe("a fair semaphore", () => {
     (await next)();
   });
 
-  test("keeps no slot, share or place of claims that are over, however they ended", async () => {
+  test("releases slots, shares and queue places however a claim ends", async () => {
     const { acquire } = fairSemaphore({ slots: 2, maxWaiting: 4, maxWaitingEach: 2 });
     const work = async (at: number) => {
       const caller = new AbortController();

@@ -24,6 +24,7 @@ export type Release = () => void;
 export interface FairSemaphore {
   /** Resolves once a slot is granted; refuses when the queue is full or the wait too long. */
   acquire(claim: Claim): Promise<Release>;
+  usage(): { readonly slots: number; readonly inUse: number; readonly waiting: number };
 }
 
 interface Waiter {
@@ -33,68 +34,39 @@ interface Waiter {
 
 /** A semaphore whose slots are granted round robin, so that no queue waits behind all claims of another one. */
 export function fairSemaphore(limits: SemaphoreLimits): FairSemaphore {
-  const { slots, maxWaiting = Infinity, maxWaitingEach = maxWaiting, maxWaitMs } = limits;
-  const held = new Map<string, number>();
-  /** The next to be served comes first. */
-  const queues = new Map<string, Waiter[]>();
-  let free = slots;
-  let waiting = 0;
+  const { slots: count, maxWaiting = Infinity, maxWaitingEach = maxWaiting, maxWaitMs } = limits;
+  const slots = slotCounter(count);
+  const queues = waitingQueues();
 
-  const fits = ({ shares }: Claim) => free > 0 && shares.every(({ name, max }) => (held.get(name) ?? 0) < max);
-
-  function take({ shares }: Claim): Release {
-    free--;
-    for (const { name } of shares) held.set(name, (held.get(name) ?? 0) + 1);
+  function take(claim: Claim): Release {
+    slots.take(claim);
     let released = false;
     return () => {
       if (released) return;
       released = true;
-      free++;
-      for (const { name } of shares) {
-        const left = (held.get(name) ?? 1) - 1;
-        if (left === 0) held.delete(name);
-        else held.set(name, left);
-      }
-      grantWaiting();
+      slots.release(claim);
+      queues.grant(slots.fits);
     };
   }
 
-  function grantWaiting() {
-    // A queue that was served goes to the end, where this loop finds it again.
-    for (const [name, queue] of queues) {
-      const [first] = queue;
-      if (!first || !fits(first.claim)) continue;
-      queues.delete(name);
-      queues.set(name, queue);
-      first.grant();
-    }
-  }
-
-  function leaveQueue(waiter: Waiter) {
-    const { queue: name } = waiter.claim;
-    const queue = queues.get(name) ?? [];
-    queue.splice(queue.indexOf(waiter), 1);
-    if (queue.length === 0) queues.delete(name);
-    waiting--;
-  }
-
   function waitInQueue(claim: Claim): Promise<Release> {
-    const { signal, queue: name } = claim;
-    const queue = queues.get(name) ?? [];
-    if (waiting >= maxWaiting || queue.length >= maxWaitingEach) return Promise.reject(unavailable());
+    const { signal } = claim;
+    if (queues.total() >= maxWaiting || queues.lengthOf(claim.queue) >= maxWaitingEach) {
+      return Promise.reject(unavailable());
+    }
     return new Promise((resolve, reject) => {
       const leave = () => {
-        leaveQueue(waiter);
+        queues.remove(waiter);
         clearTimeout(timer);
-        signal?.removeEventListener("abort", aborted);
+        signal?.removeEventListener("abort", onAbort);
       };
       const giveUp = (reason: unknown) => {
         leave();
         reject(reason);
-        // It may have been all that those behind it in its queue waited for.
-        grantWaiting();
+        // Claims behind it in its queue may have waited for this one only.
+        queues.grant(slots.fits);
       };
-      const aborted = () => giveUp(signal?.reason);
+      const onAbort = () => giveUp(signal?.reason);
       const timer = maxWaitMs === undefined ? undefined : setTimeout(() => giveUp(unavailable()), maxWaitMs);
       const waiter: Waiter = {
         claim,
@@ -103,25 +75,80 @@ export function fairSemaphore(limits: SemaphoreLimits): FairSemaphore {
           resolve(take(claim));
         },
       };
-      signal?.addEventListener("abort", aborted);
-      queue.push(waiter);
-      queues.set(name, queue);
-      waiting++;
+      signal?.addEventListener("abort", onAbort);
+      queues.add(waiter);
     });
   }
 
   return {
     async acquire(claim) {
       claim.signal?.throwIfAborted();
-      // Whoever waits in the same queue came first.
-      return fits(claim) && !queues.has(claim.queue) ? take(claim) : waitInQueue(claim);
+      // Claims that already wait in this queue come first.
+      return slots.fits(claim) && queues.lengthOf(claim.queue) === 0 ? take(claim) : waitInQueue(claim);
+    },
+    usage: () => ({ slots: count, inUse: count - slots.free(), waiting: queues.total() }),
+  };
+}
+
+/** Counts the free slots, and those that each share holds. */
+function slotCounter(slots: number) {
+  const held = new Map<string, number>();
+  let free = slots;
+  return {
+    free: () => free,
+    fits: ({ shares }: Claim) => free > 0 && shares.every(({ name, max }) => (held.get(name) ?? 0) < max),
+    take({ shares }: Claim) {
+      free--;
+      for (const { name } of shares) held.set(name, (held.get(name) ?? 0) + 1);
+    },
+    release({ shares }: Claim) {
+      free++;
+      for (const { name } of shares) {
+        const left = (held.get(name) ?? 1) - 1;
+        if (left === 0) held.delete(name);
+        else held.set(name, left);
+      }
+    },
+  };
+}
+
+/** The claims that wait, in a queue each; the queue to be served next comes first. */
+function waitingQueues() {
+  const queues = new Map<string, Waiter[]>();
+  let total = 0;
+  return {
+    total: () => total,
+    lengthOf: (name: string) => queues.get(name)?.length ?? 0,
+    add(waiter: Waiter) {
+      const { queue: name } = waiter.claim;
+      const queue = queues.get(name) ?? [];
+      queue.push(waiter);
+      queues.set(name, queue);
+      total++;
+    },
+    remove(waiter: Waiter) {
+      const { queue: name } = waiter.claim;
+      const queue = queues.get(name) ?? [];
+      queue.splice(queue.indexOf(waiter), 1);
+      if (queue.length === 0) queues.delete(name);
+      total--;
+    },
+    grant(fits: (claim: Claim) => boolean) {
+      // A queue that was served moves to the end, and this loop reaches it again.
+      for (const [name, queue] of queues) {
+        const [first] = queue;
+        if (!first || !fits(first.claim)) continue;
+        queues.delete(name);
+        queues.set(name, queue);
+        first.grant();
+      }
     },
   };
 }
 
 type Run = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Runs so much work at once, and lets so much more wait in one queue; the rest is refused. */
+/** Runs up to `slots` pieces of work at once and queues up to `maxWaiting` more; the rest is refused. */
 export function semaphore(slots: number, maxWaiting = Infinity): Run {
   const { acquire } = fairSemaphore({ slots, maxWaiting });
   return async (work) => {
@@ -134,7 +161,7 @@ export function semaphore(slots: number, maxWaiting = Infinity): Run {
   };
 }
 
-/** Runs the work of each key one after the other; so much more of a key may wait. */
+/** Runs the work of each key one at a time; up to `maxWaiting` more of a key may wait. */
 export function mutexByKey(maxWaiting: number): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const mutexes = new Map<string, { readonly run: Run; users: number }>();
   return async (key, work) => {

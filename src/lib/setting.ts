@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { addressIn, addressMatcher } from "./networks.ts";
 
 /** A setting of the environment: its name, default, check and documentation. */
 export interface Setting<T> {
@@ -42,19 +43,19 @@ export const oneOf = <const T extends string>(
   },
 });
 
-export const whole = (
+export const wholeNumber = (
   env: string,
   fallback: number,
   about: string,
-  [least, most] = [0, 2 ** 31 - 1],
+  [min, max] = [0, 2 ** 31 - 1],
 ): Setting<number> => ({
   env,
   about,
   shownDefault: String(fallback),
   read(value) {
     const number = value === undefined ? fallback : Number(value);
-    if (!Number.isInteger(number) || number < least || number > most) {
-      throw new BadSetting(`must be a whole number from ${least} to ${most}`);
+    if (!Number.isInteger(number) || number < min || number > max) {
+      throw new BadSetting(`must be a whole number from ${min} to ${max}`);
     }
     return number;
   },
@@ -73,17 +74,48 @@ export const list = (env: string, fallback: readonly string[], about: string): S
           .filter(Boolean),
 });
 
+/** Addresses and networks, such as 192.0.2.1 and 2001:db8::/32. */
+export const networks = (env: string, about: string): Setting<readonly string[]> => {
+  const texts = list(env, [], about);
+  return {
+    ...texts,
+    read(value) {
+      const entries = texts.read(value);
+      try {
+        addressMatcher(entries);
+      } catch (error) {
+        throw new BadSetting(`must be addresses or networks: ${(error as Error).message}`);
+      }
+      return entries;
+    },
+  };
+};
+
+/** Addresses of servers, with or without a port. */
+export const servers = (env: string, about: string): Setting<readonly string[]> => {
+  const texts = list(env, [], about);
+  return {
+    ...texts,
+    read(value) {
+      const entries = texts.read(value);
+      const wrong = entries.find((entry) => addressIn(entry) === undefined);
+      if (wrong !== undefined) throw new BadSetting(`must be IP addresses, with or without a port: ${wrong} is none`);
+      return entries;
+    },
+  };
+};
+
 export const onOff = (env: string, fallback: "on" | "off", about: string): Setting<boolean> => {
   const choice = oneOf(env, ["on", "off", "1", "0", "true", "false"], fallback, about);
   return { ...choice, about: `${about} (on, off)`, read: (value) => ["on", "1", "true"].includes(choice.read(value)) };
 };
 
 export const portOrOff = (env: string, fallback: number, about: string): Setting<number | "off"> => {
-  const port = whole(env, fallback, about, [0, 65535]);
+  const port = wholeNumber(env, fallback, about, [0, 65535]);
   return { ...port, read: (value) => (value === "off" ? value : port.read(value)) };
 };
 
-/** A whole number for each of some names; those left out keep their default. */
+/** A whole number for each of these names; omitted names keep their defaults. */
 export const counts = <K extends string>(
   env: string,
   fallback: Readonly<Record<K, number>>,
@@ -93,13 +125,13 @@ export const counts = <K extends string>(
   about,
   shownDefault: pairs(fallback),
   read(value = "") {
-    const given: Record<K, number> = { ...fallback };
+    const values: Record<K, number> = { ...fallback };
     for (const part of value.split(",").filter((each) => each.trim() !== "")) {
       const [, name = "", count] = /^\s*(\w+)\s*=\s*(\d{1,3})\s*$/.exec(part) ?? [];
       if (!Object.hasOwn(fallback, name)) throw new BadSetting(`must be like ${pairs(fallback)}`);
-      given[name as K] = Number(count);
+      values[name as K] = Number(count);
     }
-    return Object.freeze(given);
+    return Object.freeze(values);
   },
 });
 
@@ -110,7 +142,7 @@ export const pairs = (values: Readonly<Record<string, number | string>>) =>
 
 const STORAGE = /^\s*([a-z0-9][a-z0-9_-]{0,62})\s*=\s*(\S.*?)\s*$/i;
 
-/** A directory for each of some names. */
+/** Directories by name. */
 export const directories = (
   env: string,
   shownDefault: string,
@@ -121,17 +153,17 @@ export const directories = (
   shownDefault,
   read(value) {
     if (value === undefined) return undefined;
-    const given: Record<string, string> = {};
+    const values: Record<string, string> = {};
     for (const part of value.split(",").filter((each) => each.trim() !== "")) {
       const [, name = "", directory = ""] = STORAGE.exec(part) ?? [];
-      if (name === "" || Object.hasOwn(given, name))
+      if (name === "" || Object.hasOwn(values, name))
         throw new BadSetting(`must be like ${shownDefault}, each name once`);
-      given[name] = resolve(directory);
+      values[name] = resolve(directory);
     }
-    const distinct = new Set(Object.values(given)).size;
-    if (distinct === 0 || distinct < Object.keys(given).length)
+    const distinct = new Set(Object.values(values)).size;
+    if (distinct === 0 || distinct < Object.keys(values).length)
       throw new BadSetting("must name directories, each once");
-    return Object.freeze(given);
+    return Object.freeze(values);
   },
 });
 

@@ -19,7 +19,7 @@ const MADE = [
   { name: "ed25519", options: ["-t", "ed25519"] },
 ];
 
-/** A key in a security token is made only by one, so this is the inside of such a key put together. */
+/** Only a security token can generate such a key, so the blob is assembled here. */
 const field = (bytes: Buffer | string) => {
   const content = Buffer.from(bytes as string);
   const length = Buffer.alloc(4);
@@ -67,7 +67,7 @@ describe("SSH keys", () => {
     return "problem" in read ? read.problem : undefined;
   };
 
-  test("bits, fingerprints and comment are those that ssh-keygen tells", async () => {
+  test("bits, fingerprints and comment are those that ssh-keygen prints", async () => {
     for (const [name, text] of lines) {
       const file = join(folder, `${name}.check`);
       await writeFile(file, text);
@@ -81,14 +81,14 @@ describe("SSH keys", () => {
     assert.equal(lines.size, 8);
   });
 
-  test("a comment may be missing, and space around the line does not matter", () => {
+  test("a comment is optional, and surrounding space is ignored", () => {
     const { kind, blob } = key("ed25519");
     const read = readSshKey(`\n  ${kind} \t ${blob}\r\n`);
     assert.ok("key" in read);
     assert.deepEqual([read.key.kind, read.key.blob, read.key.comment], [kind, blob, ""]);
   });
 
-  test("what is no key in OpenSSH's format is refused with a hint", async () => {
+  test("a key in another format than OpenSSH's is refused with a hint", async () => {
     const secret = await readFile(join(folder, "ed25519"), "utf8");
     assert.match(problem(secret) ?? "", /private key.*\.pub/);
     const { stdout: ssh2 } = await run("ssh-keygen", ["-e", "-m", "RFC4716", "-f", join(folder, "rsa-2048.pub")]);
@@ -108,7 +108,7 @@ describe("SSH keys", () => {
     }
   });
 
-  test("there is one line, of printable characters, with a type and a key", () => {
+  test("a key is one line of printable characters with a type and a blob", () => {
     const { kind, blob } = key("ed25519");
     assert.match(problem(`${kind} ${blob} a\n${kind} ${blob} b`) ?? "", /one line/);
     assert.match(problem(`${kind} ${blob}\n# comment`) ?? "", /one line/);
@@ -121,7 +121,7 @@ describe("SSH keys", () => {
     assert.match(problem(`${kind} ${blob} ${"x".repeat(16_384)}`) ?? "", /too long/);
   });
 
-  test("the base64 has one form, and inside it nothing is missing, other or too much", () => {
+  test("the base64 must be canonical, and its fields complete and correct", () => {
     const { kind, blob } = key("ed25519");
     for (const other of [`${blob}=`, `${blob}!`, blob.replace(/.$/, "-"), `${blob}A`]) {
       assert.match(problem(`${kind} ${other}`) ?? "", /not base64/);
@@ -135,7 +135,7 @@ describe("SSH keys", () => {
     assert.match(problem(lineOf("sk-ssh-ed25519@openssh.com", Buffer.alloc(32), "")) ?? "", /application/);
   });
 
-  test("an RSA key has 2048 to 16384 bits, an odd exponent, and numbers in their only form", () => {
+  test("an RSA key has 2048 to 16384 bits, an odd exponent, and numbers in canonical form", () => {
     const [, exponent = Buffer.of(), modulus = Buffer.of()] = innerOf(key("rsa-2048"));
     const rsa = (e: Buffer, n: Buffer) => problem(lineOf("ssh-rsa", e, n));
     const sized = (bits: number) => Buffer.concat([Buffer.of(0), Buffer.alloc(bits / 8, 0xff)]);
@@ -156,7 +156,7 @@ describe("SSH keys", () => {
     }
   });
 
-  test("an ECDSA key is a point of the curve that its type names", () => {
+  test("an ECDSA key is a point on the curve of its type", () => {
     const [, curve = "", point = Buffer.of()] = innerOf(key("ecdsa-256"));
     const ecdsa = (...fields: (Buffer | string)[]) => problem(lineOf("ecdsa-sha2-nistp256", ...fields)) ?? "";
     assert.equal(ecdsa(curve, point), "");
@@ -169,7 +169,7 @@ describe("SSH keys", () => {
     }
   });
 
-  test("no text makes it fail, and of a real key changed in one place nothing else is read than what is there", () => {
+  test("random texts never throw, and a key with one changed character is refused or parsed as written", () => {
     const real = [...lines.values()];
     const changed = fc
       .record({

@@ -12,31 +12,31 @@ export interface SshKey {
   readonly fingerprintSha256: string;
 }
 
-/** What a text turned out to be: a key, or what is wrong with it, to be read behind the word "key". */
-type Reading = { readonly key: SshKey } | { readonly problem: string };
+/** A parsed key, or a problem worded to follow the field name "key". */
+type ParseResult = { readonly key: SshKey } | { readonly problem: string };
 
-const MOST_CHARACTERS = 16_384;
-const LEAST_RSA_BITS = 2048;
-const MOST_RSA_BITS = 16_384;
-const MOST_EXPONENT_BITS = 64;
+const MAX_KEY_LENGTH = 16_384;
+const MIN_RSA_BITS = 2048;
+const MAX_RSA_BITS = 16_384;
+const MAX_EXPONENT_BITS = 64;
 
 export const FORBIDDEN_TYPE = "type is forbidden. Must be RSA, ECDSA, ED25519, ECDSA_SK, or ED25519_SK";
 
-/** Reads a public key strictly: what OpenSSH itself would not have written is refused. */
-export function readSshKey(text: string): Reading {
+/** Parses a public key strictly: a form that OpenSSH would not write is refused. */
+export function readSshKey(text: string): ParseResult {
   try {
     return { key: keyOf(text) };
   } catch (error) {
-    if (error instanceof Wrong) return { problem: error.message };
+    if (error instanceof InvalidKey) return { problem: error.message };
     throw error;
   }
 }
 
-class Wrong extends Error {}
-const invalid = (reason: string) => new Wrong(`is invalid: ${reason}`);
+class InvalidKey extends Error {}
+const invalid = (reason: string) => new InvalidKey(`is invalid: ${reason}`);
 
 function keyOf(text: string): SshKey {
-  if (text.length > MOST_CHARACTERS) throw new Wrong(`is too long (maximum is ${MOST_CHARACTERS} characters)`);
+  if (text.length > MAX_KEY_LENGTH) throw new InvalidKey(`is too long (maximum is ${MAX_KEY_LENGTH} characters)`);
   const line = text.trim();
   refuseOtherFormats(line);
   if (/[\r\n\u2028\u2029]/.test(line)) throw invalid("it must be one line");
@@ -72,13 +72,13 @@ function refuseOtherFormats(line: string) {
   }
 }
 
-const refusedKind = (kind: string): Wrong =>
-  // A line of an authorized_keys file may begin with what the key is allowed to do.
+const refusedKind = (kind: string): InvalidKey =>
+  // A line of an authorized_keys file may begin with options.
   /[=,"]/.test(kind) || /^(?:restrict|no-|cert-authority)/.test(kind)
     ? invalid("it must begin with its type, without options")
-    : new Wrong(FORBIDDEN_TYPE);
+    : new InvalidKey(FORBIDDEN_TYPE);
 
-/** How the fields behind its type are read, for each kind of key; they give its bits. */
+/** Reads the fields that follow the type, by kind of key, and returns the key's size in bits. */
 const KINDS: Readonly<Record<string, (fields: Fields) => number>> = {
   "ssh-rsa": rsa,
   "ssh-ed25519": ed25519,
@@ -93,11 +93,11 @@ function rsa(fields: Fields): number {
   const exponent = fields.positive();
   const modulus = fields.positive();
   const bits = bitsOf(modulus);
-  if (bits < LEAST_RSA_BITS) throw new Wrong(`must be at least ${LEAST_RSA_BITS} bits`);
-  if (bits > MOST_RSA_BITS) throw new Wrong(`must be at most ${MOST_RSA_BITS} bits`);
+  if (bits < MIN_RSA_BITS) throw new InvalidKey(`must be at least ${MIN_RSA_BITS} bits`);
+  if (bits > MAX_RSA_BITS) throw new InvalidKey(`must be at most ${MAX_RSA_BITS} bits`);
   const isOdd = (number: Buffer) => (number.at(-1) ?? 0) % 2 === 1;
   const size = bitsOf(exponent);
-  if (!isOdd(modulus) || !isOdd(exponent) || size < 2 || size > MOST_EXPONENT_BITS) {
+  if (!isOdd(modulus) || !isOdd(exponent) || size < 2 || size > MAX_EXPONENT_BITS) {
     throw invalid("its numbers are not those of an RSA key");
   }
   return bits;
@@ -137,7 +137,7 @@ function ed25519(fields: Fields): number {
   return 256;
 }
 
-/** A key in a security token also names the application that it is for. */
+/** A key on a security token also names its application. */
 function onToken(fields: Fields, bits: number): number {
   if (fields.next().length === 0) throw invalid("it names no application");
   return bits;
@@ -145,7 +145,7 @@ function onToken(fields: Fields, bits: number): number {
 
 type Fields = ReturnType<typeof fieldsOf>;
 
-/** Reads the fields of a blob one after the other: each is its length in four bytes, and so many bytes. */
+/** Reads the fields of a blob in order: each is a four-byte length and that many bytes. */
 export function fieldsOf(bytes: Buffer) {
   let rest = bytes;
   const next = (): Buffer => {
@@ -159,7 +159,7 @@ export function fieldsOf(bytes: Buffer) {
     next,
     atEnd: () => rest.length === 0,
     text: () => next().toString("latin1"),
-    /** A number in its only form: above zero, with a zero byte in front where its first bit is set and nowhere else. */
+    /** A positive number in canonical form: a leading zero byte only where the first bit would be set. */
     positive(): Buffer {
       const field = next();
       const [first = 0, second = 0] = field;

@@ -7,7 +7,7 @@ import { describe, it } from "node:test";
 import { field, run, softwareToken } from "#test/support/ssh.ts";
 import { isSignedByToken } from "./ssh-signatures.ts";
 
-/** What follows the name of a signature and the length of what the token made. */
+/** The bytes after the algorithm's name and the length of the token's signature. */
 const inner = (kind: string, signature: Buffer) => signature.subarray(4 + kind.length + 4);
 
 describe("signatures of security tokens", () => {

@@ -1,25 +1,25 @@
 import { createPublicKey, hash, type KeyObject, verify } from "node:crypto";
 import { fieldsOf } from "./ssh-keys.ts";
 
-/** Kinds of key whose private half stays in a security token, which signs more than it is shown. */
+/** Key types of security tokens, which sign flags and a counter besides the data. */
 const TOKEN_KINDS = ["sk-ssh-ed25519@openssh.com", "sk-ecdsa-sha2-nistp256@openssh.com"] as const;
 type TokenKind = (typeof TOKEN_KINDS)[number];
 
 export const isTokenKind = (kind: string): kind is TokenKind => (TOKEN_KINDS as readonly string[]).includes(kind);
 
-/** Set where somebody touched the token; nothing counts without it. */
+/** User presence: set if the user touched the token; required. */
 const TOUCHED = 0x01;
-const FLAGS_AND_COUNTER = 5;
-const ED25519_SIGNATURE = 64;
-const P256_NUMBER = 32;
+const FLAGS_AND_COUNTER_BYTES = 5;
+const ED25519_SIGNATURE_BYTES = 64;
+const P256_NUMBER_BYTES = 32;
 
 /**
- * Whether a security token signed the data. The signature is what follows its name on the wire: what the token made
- * (its length left off), one byte of flags and four of its counter.
+ * Whether a security token signed the data. `signature` is what follows the algorithm's name on the wire: the token's
+ * signature without its length, one byte of flags and four bytes of counter.
  */
 export function isSignedByToken(kind: TokenKind, blob: Buffer, data: Buffer, signature: Buffer): boolean {
-  const made = signature.subarray(0, -FLAGS_AND_COUNTER);
-  const flagsAndCounter = signature.subarray(-FLAGS_AND_COUNTER);
+  const tokenSignature = signature.subarray(0, -FLAGS_AND_COUNTER_BYTES);
+  const flagsAndCounter = signature.subarray(-FLAGS_AND_COUNTER_BYTES);
   if (((flagsAndCounter[0] ?? 0) & TOUCHED) === 0) return false;
   const fields = fieldsOf(blob);
   fields.next();
@@ -30,8 +30,8 @@ export function isSignedByToken(kind: TokenKind, blob: Buffer, data: Buffer, sig
     flagsAndCounter,
     hash("sha256", data, "buffer"),
   ]);
-  if (isEd25519) return made.length === ED25519_SIGNATURE && verify(null, signed, key, made);
-  const numbers = twoNumbers(made);
+  if (isEd25519) return tokenSignature.length === ED25519_SIGNATURE_BYTES && verify(null, signed, key, tokenSignature);
+  const numbers = ecdsaNumbers(tokenSignature);
   return numbers !== undefined && verify("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, numbers);
 }
 
@@ -39,21 +39,21 @@ const ed25519 = (x: Buffer): KeyObject =>
   createPublicKey({ format: "jwk", key: { kty: "OKP", crv: "Ed25519", x: x.toString("base64url") } });
 
 const p256 = (point: Buffer): KeyObject => {
-  const x = point.toString("base64url", 1, 1 + P256_NUMBER);
-  const y = point.toString("base64url", 1 + P256_NUMBER);
+  const x = point.toString("base64url", 1, 1 + P256_NUMBER_BYTES);
+  const y = point.toString("base64url", 1 + P256_NUMBER_BYTES);
   return createPublicKey({ format: "jwk", key: { kty: "EC", crv: "P-256", x, y } });
 };
 
-/** The two numbers of an ECDSA signature, each as long as the curve's, or undefined where they are not two such. */
-function twoNumbers(made: Buffer): Buffer | undefined {
+/** The two numbers of an ECDSA signature, padded to the length of the curve's; undefined if they are malformed. */
+function ecdsaNumbers(tokenSignature: Buffer): Buffer | undefined {
   const both: Buffer[] = [];
-  let rest = made;
+  let rest = tokenSignature;
   for (let index = 0; index < 2; index++) {
     const length = rest.length < 4 ? Infinity : rest.readUInt32BE(0);
     if (length > rest.length - 4) return undefined;
     const number = withoutZeros(rest.subarray(4, 4 + length));
-    if (number.length > P256_NUMBER) return undefined;
-    both.push(Buffer.alloc(P256_NUMBER - number.length), number);
+    if (number.length > P256_NUMBER_BYTES) return undefined;
+    both.push(Buffer.alloc(P256_NUMBER_BYTES - number.length), number);
     rest = rest.subarray(4 + length);
   }
   return rest.length === 0 ? Buffer.concat(both) : undefined;

@@ -11,7 +11,7 @@ describe("streams", () => {
     await drain(input, { bytes: 100, time: 5_000 });
   });
 
-  test("are drained also where somebody else began to read them", async () => {
+  test("are drained even if another reader has begun", async () => {
     const input = new PassThrough();
     const other = new PassThrough();
     input.pipe(other);
@@ -22,7 +22,7 @@ describe("streams", () => {
     assert.ok(input.readableEnded);
   });
 
-  test("are cut off where they are too long or too slow", async () => {
+  test("are destroyed if they are too long or too slow", async () => {
     const long = new PassThrough();
     long.write(Buffer.alloc(101));
     await drain(long, { bytes: 100, time: 5_000 });
@@ -32,7 +32,7 @@ describe("streams", () => {
     assert.ok(slow.destroyed);
   });
 
-  test("are listened to only until the first event", async () => {
+  test("have no listeners left after the first event", async () => {
     const input = new PassThrough();
     const waiting = firstEvent(input, "drain", "close");
     input.destroy();

@@ -1,6 +1,6 @@
 import type { Readable, Stream } from "node:stream";
 
-/** Waits for the first of these events, whichever it is; errors are none here. */
+/** Waits for the first of these events; an error event does not reject. */
 export function firstEvent(stream: Stream, ...events: readonly string[]): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -11,17 +11,17 @@ export function firstEvent(stream: Stream, ...events: readonly string[]): Promis
   });
 }
 
-/** Reads a stream to its end for nobody. After so many bytes or milliseconds of it, it is cut off. */
-export async function drain(input: Readable, most: { readonly bytes: number; readonly time: number }): Promise<void> {
+/** Discards the rest of a stream; destroys it after this many bytes or milliseconds. */
+export async function drain(input: Readable, limits: { readonly bytes: number; readonly time: number }): Promise<void> {
   if (input.readableEnded || input.destroyed) return;
-  let left = most.bytes;
+  let left = limits.bytes;
   input.on("data", (chunk: Buffer) => {
     left -= chunk.length;
     if (left < 0) input.destroy();
   });
-  // One that somebody else has stopped reading stands still.
+  // Another reader may have paused it.
   input.resume();
-  const timer = setTimeout(() => input.destroy(), most.time);
+  const timer = setTimeout(() => input.destroy(), limits.time);
   await firstEvent(input, "end", "close", "error");
   clearTimeout(timer);
 }

@@ -22,7 +22,7 @@ describe("codes of an authenticator app", () => {
     }
   });
 
-  test("texts in base 32 are those of RFC 4648", () => {
+  test("base32 is that of RFC 4648", () => {
     for (const [text, encoded] of [
       ["", ""],
       ["f", "MY"],
@@ -37,14 +37,14 @@ describe("codes of an authenticator app", () => {
     assert.equal(base32(Buffer.alloc(20, 0xff)), "7".repeat(32));
   });
 
-  test("a secret is 160 random bits", () => {
+  test("a secret has 160 random bits", () => {
     const secrets = new Set(Array.from({ length: 200 }, newTotpSecret));
     assert.equal(secrets.size, 200);
     for (const secret of secrets) assert.match(secret, /^[A-Z2-7]{32}$/);
     assert.equal(new Set([...secrets].join("")).size, 32, "every letter occurs");
   });
 
-  test("count one step before and after their own, and only past the last that was used", () => {
+  test("are accepted one step early or late, and only after the last used step", () => {
     for (const distance of [-1, 0, 1]) {
       assert.equal(totpStep(SECRET, totpCode(SECRET, NOW + distance), NOW, 0), NOW + distance);
       assert.equal(totpStep(SECRET, totpCode(SECRET, NOW + distance), NOW, NOW + distance), undefined);
@@ -54,12 +54,12 @@ describe("codes of an authenticator app", () => {
       assert.equal(totpStep(SECRET, totpCode(SECRET, NOW + distance), NOW, 0), undefined);
   });
 
-  test("anything else is none, whatever its length", () => {
+  test("other texts of any length are refused", () => {
     for (const wrong of ["", "1", "12345", "1234567", "abcdef", "１２３４５６", "99999é"])
       assert.equal(totpStep(SECRET, wrong, NOW, 0), undefined, wrong);
   });
 
-  test("an app reads the secret from an address", () => {
+  test("the secret is encoded in an otpauth URI", () => {
     const uri = new URL(totpUri(SECRET, "Fairlead harbour", "anna&co"));
     assert.equal(uri.protocol, "otpauth:");
     assert.equal(decodeURIComponent(uri.pathname), "/Fairlead harbour:anna&co");

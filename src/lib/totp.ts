@@ -5,15 +5,15 @@ import { isSameSecret } from "./secrets.ts";
 export const STEP_SECONDS = 30;
 const DIGITS = 6;
 const SECRET_BYTES = 20;
-/** Steps before and after the present one that count too, for clocks that differ and fingers that are slow. */
+/** Steps before and after the current one that are accepted, for clock skew and slow typing. */
 const WINDOW = 1;
 
 const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/** 160 random bits, as apps want to be told them. */
+/** 160 random bits in base32, the form that authenticator apps expect. */
 export const newTotpSecret = (): string => base32(randomBytes(SECRET_BYTES));
 
-/** The code of a step; steps are counted from 1970. */
+/** The code of a step; steps count from the Unix epoch. */
 export function totpCode(secret: string, step: number, digits = DIGITS): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(step));
@@ -22,7 +22,7 @@ export function totpCode(secret: string, step: number, digits = DIGITS): string 
   return String((mac.readUInt32BE(offset) & 0x7fffffff) % 10 ** digits).padStart(digits, "0");
 }
 
-/** The step whose code this is, of those near the present one that come after the last that was used. */
+/** The step that a code belongs to, among the accepted steps after the last used one. */
 export function totpStep(secret: string, code: string, now: number, lastUsed: number): number | undefined {
   let found: number | undefined;
   for (let step = now - WINDOW; step <= now + WINDOW; step++) {
@@ -31,7 +31,7 @@ export function totpStep(secret: string, code: string, now: number, lastUsed: nu
   return found;
 }
 
-/** What an app reads from a QR code. */
+/** The `otpauth` URI that an app reads from a QR code. */
 export function totpUri(secret: string, issuer: string, account: string): string {
   const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`;
   const about = `secret=${secret}&issuer=${encodeURIComponent(issuer)}`;
@@ -41,25 +41,25 @@ export function totpUri(secret: string, issuer: string, account: string): string
 export function base32(bytes: Buffer): string {
   let text = "";
   let bits = 0;
-  let held = 0;
+  let buffer = 0;
   for (const byte of bytes) {
-    held = (held << 8) | byte;
-    for (bits += 8; bits >= 5; bits -= 5) text += BASE32.charAt((held >>> (bits - 5)) & 31);
-    held &= 0xff;
+    buffer = (buffer << 8) | byte;
+    for (bits += 8; bits >= 5; bits -= 5) text += BASE32.charAt((buffer >>> (bits - 5)) & 31);
+    buffer &= 0xff;
   }
-  return bits === 0 ? text : text + BASE32.charAt((held << (5 - bits)) & 31);
+  return bits === 0 ? text : text + BASE32.charAt((buffer << (5 - bits)) & 31);
 }
 
 function fromBase32(text: string): Buffer {
   const bytes: number[] = [];
   let bits = 0;
-  let held = 0;
+  let buffer = 0;
   for (const letter of text) {
-    held = ((held << 5) | BASE32.indexOf(letter)) & 0xfff;
+    buffer = ((buffer << 5) | BASE32.indexOf(letter)) & 0xfff;
     bits += 5;
     if (bits < 8) continue;
     bits -= 8;
-    bytes.push((held >>> bits) & 0xff);
+    bytes.push((buffer >>> bits) & 0xff);
   }
   return Buffer.from(bytes);
 }

@@ -1,10 +1,10 @@
-/** The lowest rate at which a peer may take or send what we wait for. */
+/** The lowest rate at which a peer may read or send while we wait for it. */
 export interface TransferRate {
   readonly minBytes: number;
   readonly windowMs: number;
 }
 
-/** Too little even for a bad line. */
+/** Lower than even a bad connection needs. */
 export const MIN_TRANSFER_RATE: TransferRate = { minBytes: 16 * 1024, windowMs: 60_000 };
 
 const SAMPLES_PER_WINDOW = 6;
@@ -13,13 +13,13 @@ const SAMPLES_PER_WINDOW = 6;
 export interface Transfer {
   /** Bytes transferred so far. */
   bytes(): number;
-  /** Whether we wait for the peer; while it waits for us, it may wait as long as we need. */
+  /** Whether we wait for the peer; while the peer waits for us, no rate applies. */
   isWaiting(): boolean;
 }
 
 /**
- * Calls `end` once we have waited for the peer a whole window in which it transferred less than the lowest rate. It
- * counts samples instead of time, because after a pause of this process the peer needs the chance to go on.
+ * Calls `end` once a peer that we wait for has transferred less than the lowest rate for a whole window. It counts
+ * samples instead of time, so that after a pause of this process the peer gets the chance to continue.
  */
 export function watchTransfers(
   transfers: readonly Transfer[],

@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { link, rm, writeFile } from "node:fs/promises";
 
-/** Writes a secret file that only its owner can read, whole or not at all; one that is there already stays. */
+/** Writes a secret file atomically, readable by its owner only; an existing file is kept. */
 export async function writeOnce(file: string, text: string): Promise<void> {
-  const aside = `${file}.${randomUUID()}`;
-  await writeFile(aside, text, { flag: "wx", mode: 0o600, flush: true });
+  const temporary = `${file}.${randomUUID()}`;
+  await writeFile(temporary, text, { flag: "wx", mode: 0o600, flush: true });
   try {
-    // Of two processes that start at once neither finds half a file, and both find the same.
-    await link(aside, file);
+    // Two processes that start at once both read the same, complete file.
+    await link(temporary, file);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   } finally {
-    await rm(aside);
+    await rm(temporary);
   }
 }
