@@ -58,6 +58,19 @@ describe("configuration", () => {
     assert.equal(shown?.value, "critical=5,default=10,git=2,bulk=2,ingest=20,mail=5");
   });
 
+  test("networks and servers are addresses", () => {
+    const good = {
+      FAIRLEAD_TRUSTED_PROXIES: "loopback, 10.0.0.0/8",
+      FAIRLEAD_DNS_SERVERS: "192.0.2.1:53,[2001:db8::1]:53",
+    };
+    assert.deepEqual(readConfig(good).trustedProxies, ["loopback", "10.0.0.0/8"]);
+    assert.deepEqual(readConfig(good).dnsServers, ["192.0.2.1:53", "[2001:db8::1]:53"]);
+    for (const env of ["FAIRLEAD_TRUSTED_PROXIES", "FAIRLEAD_METRICS_ALLOW", "FAIRLEAD_DNS_SERVERS"]) {
+      for (const wrong of ["proxy.example.com", "192.0.2.1,10.0.0.0/99", "1.2.3"])
+        assert.match(problemsOf({ [env]: wrong }) ?? "", new RegExp(`^Configuration: ${env} must be .*address`), wrong);
+    }
+  });
+
   test("storages are names with directories, of which nothing is there twice", () => {
     assert.equal(readConfig({}).storages, undefined, "one in the data directory");
     const { storages } = readConfig({ FAIRLEAD_STORAGES: " default = repositories, fast-1=/srv/fast one," });

@@ -5,49 +5,61 @@ import {
   counts,
   directories,
   list,
+  networks,
   oneOf,
   onOff,
   optional,
   pairs,
   portOrOff,
+  servers,
   type Setting,
   text,
-  whole,
+  wholeNumber,
 } from "#lib/setting.ts";
 
 /** The whole configuration: names, defaults, checks and documentation in one place. */
 const settings = {
-  databaseUrl: optional(
-    "FAIRLEAD_DATABASE_URL",
-    "PostgreSQL to use; without it a trial engine is started in the data directory",
-    true,
-  ),
+  databaseUrl: {
+    ...optional(
+      "FAIRLEAD_DATABASE_URL",
+      "PostgreSQL to use; without it a trial server is started in the data directory",
+      true,
+    ),
+    read(value) {
+      if (value !== undefined && !/^postgres(?:ql)?:$/.test(URL.parse(value)?.protocol ?? "")) {
+        throw new BadSetting(
+          "must be like postgres://user:password@host:5432/database, with special characters as %20",
+        );
+      }
+      return value;
+    },
+  } satisfies Setting<string | undefined>,
   dataDir: {
     ...text(
       "FAIRLEAD_DATA_DIR",
       "data",
-      "Where the sealing key, uploaded files, repositories and the trial engine's data live",
+      "Directory of the sealing key, uploaded files, repositories and the trial server's data",
     ),
     read: (value) => resolve(value ?? "data"),
   } satisfies Setting<string>,
   host: text("FAIRLEAD_HOST", "127.0.0.1", "Address to listen on"),
-  port: whole("FAIRLEAD_PORT", 8080, "Port to listen on; 0 takes a free one", [0, 65535]),
+  port: wholeNumber("FAIRLEAD_PORT", 8080, "Port to listen on; 0 chooses a free one", [0, 65535]),
   externalUrl: address(
     "FAIRLEAD_EXTERNAL_URL",
-    "The address people use, for links; without it each caller's own host is used, if it is allowed",
+    "URL of the site, for links; without it links use the host of each request, if that is allowed",
   ),
   allowedHosts: list(
     "FAIRLEAD_ALLOWED_HOSTS",
     [],
-    "Host names that may stand in links, beside loopback and the external address; * allows any",
+    "Host names that links may use, besides loopback and the external URL; * allows any",
   ),
-  trustedProxies: list("FAIRLEAD_TRUSTED_PROXIES", [], "Addresses or networks whose X-Forwarded headers are believed"),
+  trustedProxies: networks("FAIRLEAD_TRUSTED_PROXIES", "Addresses or networks whose X-Forwarded headers are trusted"),
   sshHost: text("FAIRLEAD_SSH_HOST", "127.0.0.1", "Address to listen on for SSH"),
-  sshPort: portOrOff("FAIRLEAD_SSH_PORT", 2222, "Port to listen on for SSH; 0 takes a free one, off serves none"),
+  sshPort: portOrOff("FAIRLEAD_SSH_PORT", 2222, "Port to listen on for SSH; 0 chooses a free one, off disables SSH"),
   sshUrl: {
     ...optional(
       "FAIRLEAD_SSH_URL",
-      "The address people use for SSH, as ssh://git@host:port; without it git at the host of links, and the port above",
+      "URL that clones over SSH use, as ssh://git@host:port; without it git at the host of links and the port above",
     ),
     read(value) {
       const url = value === undefined ? undefined : URL.parse(value);
@@ -68,18 +80,26 @@ const settings = {
     "FAIRLEAD_OFFERING",
     ["all", "self-managed", "dedicated", "hosted"],
     "all",
-    "Serve only what this offering has",
+    "Serve only the endpoints and fields of this offering",
   ),
-  plan: oneOf("FAIRLEAD_PLAN", ["free", "premium", "ultimate"], "ultimate", "Serve only what this plan has"),
-  rootToken: optional("FAIRLEAD_ROOT_TOKEN", "First administrator's token; acts only on an empty database", true),
+  plan: oneOf(
+    "FAIRLEAD_PLAN",
+    ["free", "premium", "ultimate"],
+    "ultimate",
+    "Serve only the endpoints and fields of this plan",
+  ),
+  rootToken: optional("FAIRLEAD_ROOT_TOKEN", "First administrator's token; used only with an empty database", true),
   rootPassword: optional(
     "FAIRLEAD_ROOT_PASSWORD",
-    "First administrator's password; acts only on an empty database",
+    "First administrator's password; used only with an empty database",
     true,
   ),
-  rateLimits: onOff("FAIRLEAD_RATE_LIMITS", "on", "Limit how often one caller may ask"),
-  rateLimitUser: whole("FAIRLEAD_RATE_LIMIT_USER", 2000, "Requests a minute for a signed-in user", [1, 2 ** 31 - 1]),
-  rateLimitAddress: whole(
+  rateLimits: onOff("FAIRLEAD_RATE_LIMITS", "on", "Limit how many requests one caller may send"),
+  rateLimitUser: wholeNumber("FAIRLEAD_RATE_LIMIT_USER", 2000, "Requests a minute for a signed-in user", [
+    1,
+    2 ** 31 - 1,
+  ]),
+  rateLimitAddress: wholeNumber(
     "FAIRLEAD_RATE_LIMIT_ADDRESS",
     500,
     "Requests a minute for an IPv4 address or an IPv6 /64 that is not signed in",
@@ -88,7 +108,7 @@ const settings = {
   smtpUrl: {
     ...optional(
       "FAIRLEAD_SMTP_URL",
-      "Server that mail is sent by, as smtp://user:password@host:port or smtps://…; without it mail is written to the log",
+      "Server to send mail through, as smtp://user:password@host:port or smtps://…; without it the log names each letter's recipient and subject",
       true,
     ),
     read(value) {
@@ -99,54 +119,52 @@ const settings = {
     },
   } satisfies Setting<string | undefined>,
   mailFrom: text("FAIRLEAD_MAIL_FROM", "Fairlead <fairlead@localhost>", "Sender of mail"),
-  dnsServers: list(
+  dnsServers: servers(
     "FAIRLEAD_DNS_SERVERS",
-    [],
-    "DNS servers to ask for the records of verified domains; the system's by default",
+    "DNS servers to query for the records of verified domains; the system's by default",
   ),
-  maxConnections: whole(
+  maxConnections: wholeNumber(
     "FAIRLEAD_MAX_CONNECTIONS",
     4000,
     "HTTP connections that a process keeps open; one network may have a quarter, loopback and trusted proxies all",
     [10, 100_000],
   ),
-  maxUnsentBytes: whole(
+  maxUnsentBytes: wholeNumber(
     "FAIRLEAD_MAX_UNSENT_BYTES",
     128 * 2 ** 20,
-    "Bytes of answers that a process holds for callers who have not taken them; one caller may hold a quarter",
+    "Bytes of responses that a process holds for clients that are slow to receive them; one caller may hold a quarter",
     [2 ** 20, 2 ** 40],
   ),
-  metricsAllow: list(
+  metricsAllow: networks(
     "FAIRLEAD_METRICS_ALLOW",
-    [],
-    "Addresses that may read metrics and detailed readiness, beside loopback",
+    "Addresses that may read metrics and detailed readiness, besides loopback",
   ),
-  poolSize: whole("FAIRLEAD_POOL_SIZE", 8, "Connections a process holds for lists and writes", [1, 100]),
-  statementTimeout: whole(
+  poolSize: wholeNumber("FAIRLEAD_POOL_SIZE", 8, "Database connections of a process for lists and writes", [1, 100]),
+  statementTimeout: wholeNumber(
     "FAIRLEAD_STATEMENT_TIMEOUT",
     5000,
-    "Milliseconds after which a statement is given up",
+    "Milliseconds after which PostgreSQL cancels a statement",
     [100, 600_000],
   ),
   storages: directories(
     "FAIRLEAD_STORAGES",
     "default=data/repositories",
-    "Directories that repositories are kept in, each with the name of its storage; without it one in the data directory",
+    "Directories of repositories, each with the name of its storage; without it one in the data directory",
   ),
-  searchPath: text("PATH", "/usr/local/bin:/usr/bin:/bin", "Where git is looked for"),
-  gitProcesses: whole(
+  searchPath: text("PATH", "/usr/local/bin:/usr/bin:/bin", "Where to find git"),
+  gitProcesses: wholeNumber(
     "FAIRLEAD_GIT_PROCESSES",
     32,
-    "Clones and pushes that a process serves at once, a quarter of them for one user, and as many short looks into repositories; eight times as many wait",
+    "Clones and pushes that a process serves at once, a quarter of them for one user, and as many short reads of repositories; eight times as many wait",
     [1, 1000],
   ),
-  gitMemory: whole(
+  gitMemory: wholeNumber(
     "FAIRLEAD_GIT_MEMORY",
     2 * 2 ** 30,
     "Bytes that a git process of a clone, a push or maintenance may allocate",
     [64 * 2 ** 20, 2 ** 40],
   ),
-  gitMaxPack: whole("FAIRLEAD_GIT_MAX_PACK", 5 * 2 ** 30, "Bytes that one push may send", [2 ** 20, 2 ** 40]),
+  gitMaxPack: wholeNumber("FAIRLEAD_GIT_MAX_PACK", 5 * 2 ** 30, "Bytes that one push may send", [2 ** 20, 2 ** 40]),
   jobConcurrency: counts(
     "FAIRLEAD_JOB_CONCURRENCY",
     { critical: 5, default: 10, git: 2, bulk: 2, ingest: 20, mail: 5 },
@@ -156,15 +174,25 @@ const settings = {
     "FAIRLEAD_LOG_LEVEL",
     ["debug", "info", "warn", "error", "silent"],
     "info",
-    "Least level that is logged",
+    "Minimum level of log lines",
   ),
-  fips: onOff("FAIRLEAD_FIPS", "off", "Leave out what a FIPS installation may not show"),
+  logFormat: oneOf(
+    "FAIRLEAD_LOG_FORMAT",
+    ["auto", "json", "text"],
+    "auto",
+    "Form of log lines; auto writes text to a terminal and JSON elsewhere",
+  ),
+  logFile: optional(
+    "FAIRLEAD_LOG_FILE",
+    "File that log lines are appended to; without it they go to standard output, those of commands to standard error",
+  ),
+  fips: onOff("FAIRLEAD_FIPS", "off", "Leave out MD5 fingerprints of keys, as FIPS requires"),
 };
 
 type Read<S> = S extends Setting<infer T> ? T : never;
 export type Config = { readonly [K in keyof typeof settings]: Read<(typeof settings)[K]> };
 
-/** Reads and checks every setting; all problems are told at once. */
+/** Reads and checks every setting; the error lists all problems. */
 export function readConfig(env: Record<string, string | undefined> = process.env): Config {
   const problems: string[] = [];
   const config: Record<string, unknown> = {};
@@ -186,14 +214,14 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   return Object.freeze(config) as Config;
 }
 
-/** What sshd tells the command that it runs for a key. */
+/** The variables that sshd sets for the command of a key. */
 export const readSshRequest = (env: Record<string, string | undefined> = process.env) => ({
   command: env["SSH_ORIGINAL_COMMAND"],
   protocol: env["GIT_PROTOCOL"],
   address: env["SSH_CONNECTION"]?.split(" ", 1)[0],
 });
 
-/** What `fairlead config` prints and the documentation lists; secrets show only whether they are set. */
+/** The settings as `fairlead config` and the documentation list them; secrets show only whether they are set. */
 export const describeSettings = (config?: Config) =>
   Object.entries(settings).map(([name, setting]) => {
     const value: unknown = config?.[name as keyof Config];

@@ -1,23 +1,35 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { isatty } from "node:tty";
 import pino, { type Logger } from "pino";
 import { recordTokenUse, type TokenUse } from "#access/token-use.ts";
 import type { Config } from "#config.ts";
 import { type Databases, openDatabase } from "#db/database.ts";
 import { cachedSettings, type Settings } from "#db/settings.ts";
 import { type Git, openGit } from "#git/storages/open.ts";
-import { type Limiter, makeLimiter } from "#http/limits.ts";
-import { makeMetrics, type Metrics } from "#http/metrics.ts";
+import { type Limiter, makeLimiter } from "#limits/rate-limits.ts";
+import { meterPool } from "#metrics/database.ts";
+import { meterGitSlots } from "#metrics/git.ts";
+import { makeMetrics, meterLog, type Metrics } from "#metrics/metrics.ts";
+import { refusedSignIns, type ReportRefusedSignIn } from "#metrics/sign-ins.ts";
 import { type Jobs, openJobs } from "#jobs/add.ts";
 import { meterJobs } from "#jobs/gauges.ts";
 import { type Blobs, directoryBlobs } from "#lib/blobs.ts";
 import { boundedDns, type Dns } from "#lib/dns.ts";
+import {
+  ignoreLostReaders,
+  type LogDestination,
+  logDestination,
+  openLogFile,
+  standardOutput,
+} from "#lib/log-destination.ts";
+import { logOptions, readable } from "#lib/log-format.ts";
 import { boundedPasswords, type Passwords } from "#lib/passwords.ts";
 import { type Sealing, sealingBy } from "#lib/sealing.ts";
 import { ensureSealingKey } from "#lib/sealing-key.ts";
 import { type Mailer, openMailer } from "#mail/transport.ts";
 
-/** What is built once at start and passed down. */
+/** Everything that is built once at start and passed down. */
 export interface Services {
   readonly config: Config;
   readonly db: Databases;
@@ -34,13 +46,27 @@ export interface Services {
   readonly tokenUse: TokenUse;
   readonly limiter: Limiter;
   readonly metrics: Metrics;
+  readonly reportRefusedSignIn: ReportRefusedSignIn;
   readonly log: Logger;
   readonly now: () => Date;
-  /** Turned on when the process is asked to stop, so that readiness says so; and what it then waits for longer. */
-  readonly lifecycle: { stopping: boolean; pushes: number };
+  readonly lifecycle: {
+    /** Turned on when the process is asked to stop, so that readiness says so. */
+    stopping: boolean;
+    /** Pushes in progress, for which a process that stops waits longer. */
+    pushes: number;
+    /** Why the process cannot serve requests yet. */
+    notReady?: string | undefined;
+  };
 }
 
-export function openServices(config: Config, databaseUrl: string, log: Logger): Services & { close(): Promise<void> } {
+/** The log of a process, which also tells how many lines it dropped and whether it writes for people. */
+export type ProcessLog = Logger & Partial<Pick<LogDestination, "droppedLines">> & { readonly isText?: boolean };
+
+export function openServices(
+  config: Config,
+  databaseUrl: string,
+  log: ProcessLog,
+): Services & { close(): Promise<void> } {
   const db = openDatabase({
     url: databaseUrl,
     log,
@@ -49,9 +75,13 @@ export function openServices(config: Config, databaseUrl: string, log: Logger): 
   });
   const tokenUse = recordTokenUse(db, log);
   const mail = openMailer(config, log);
-  const git = openGit(config);
   const metrics = makeMetrics();
+  const git = openGit(config, metrics.git);
+  meterGitSlots(metrics.registry, git.slotUsage);
+  // Before the jobs, whose figures are read by the pool during a scrape.
+  meterPool(metrics.registry, db.poolUsage);
   meterJobs(metrics.registry, db);
+  if (log.droppedLines) meterLog(metrics.registry, log.droppedLines);
   return {
     config,
     db,
@@ -67,6 +97,7 @@ export function openServices(config: Config, databaseUrl: string, log: Logger): 
     tokenUse,
     limiter: makeLimiter(Date.now),
     metrics,
+    reportRefusedSignIn: refusedSignIns(metrics.registry, log),
     log,
     now: () => new Date(),
     lifecycle: { stopping: false, pushes: 0 },
@@ -79,9 +110,17 @@ export function openServices(config: Config, databaseUrl: string, log: Logger): 
   };
 }
 
-/** The log: one JSON line an event, gathered into few writes. */
-export const openLog = (config: Config): Logger =>
-  pino(
-    { level: config.logLevel, base: null },
-    pino.destination({ sync: false, minLength: 16_000, periodicFlush: 250 }),
-  );
+/** Opens the log of this process. Commands use standard error, because their output is for the person. */
+export function openLog({ logFile, logFormat, logLevel }: Config, output: "stdout" | "stderr" = "stdout"): ProcessLog {
+  ignoreLostReaders();
+  const fd = logFile === undefined ? standardOutput(output) : openLogFile(logFile);
+  const isText = logFormat === "text" || (logFormat === "auto" && isatty(fd));
+  const destination = logDestination(fd, (lines) => log.warn({ lines }, "dropped log lines that could not be written"));
+  const write = isText ? (line: string) => destination.write(readable(line)) : destination.write;
+  const log: Logger = pino(logOptions(logLevel), { ...destination, write });
+  // Node.js would print its warnings as text.
+  if (output === "stdout") {
+    process.removeAllListeners("warning").on("warning", (warning) => log.warn({ err: warning }, "warning of Node.js"));
+  }
+  return Object.assign(log, { droppedLines: destination.droppedLines, isText });
+}

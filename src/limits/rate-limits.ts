@@ -3,53 +3,53 @@ import { setBounded } from "#lib/bounded-map.ts";
 import { networkOf } from "#lib/networks.ts";
 import { Refusal, unavailable } from "#lib/refusal.ts";
 
-/** Which budget an endpoint draws on; a sender that takes 429 as final is told 503 instead. */
+/** The budget that an endpoint draws on. Senders to `ingestion` treat 429 as final, so they get 503 instead. */
 export type LimitClass = "api" | "git" | "ingestion" | "sign-in" | "none";
 
-/** Tries a minute from one network: enough for people, too few to try many names. */
-const SIGN_INS = 20;
+/** Enough for people, too few to guess many usernames from one network. */
+const MAX_SIGN_INS_PER_MINUTE = 20;
 
-const MINUTE = 60_000;
-/** An attacker with many networks must not fill the memory: past this the oldest counts are dropped. */
+const MINUTE_MS = 60_000;
+/** Bounds the memory that an attacker with many networks can fill: beyond it the oldest counts are evicted. */
 const MAX_CALLERS = 200_000;
 
-// Whoever is far from the limit here is not over it everywhere together, unless there are more processes than this.
-const MOST_PROCESSES = 20;
+// A caller who used less than this share of a limit here cannot exceed it in sum, unless there are more processes.
+const MAX_PROCESSES = 20;
 
 export interface Budget {
   readonly name: string;
   readonly limit: number;
   readonly observed: number;
-  /** When the minute ends, in seconds since 1970. */
+  /** The end of the current minute, in seconds since 1970. */
   readonly reset: number;
 }
 
-/** A user by number, which costs less to look up than text, or anybody else by a text of their own. */
+/** A user by id, since numbers are cheaper to look up than strings, or any other caller by a string of its own. */
 export type Caller = number | string;
 
-/** Counts requests of each caller in fixed minutes. */
+/** Counts the requests of each caller in fixed windows of one minute. */
 export interface Limiter {
   take(caller: Caller, name: string, limit: number): Budget;
-  /** What this process counted since the last call of those who come near a limit, for the sum over all processes. */
+  /** Returns the counts that changed since the last call, of callers that may reach a limit in sum over all processes. */
   drain(): { minute: number; counts: ReadonlyMap<string, number> };
-  /** What other processes counted of some callers in this minute. */
+  /** Sets what other processes counted for some callers in this minute. */
   setOthers(minute: number, counts: ReadonlyMap<string, number>): void;
 }
 
 export function makeLimiter(now: () => number, maxCallers = MAX_CALLERS): Limiter {
   let minute = 0;
   let counts = new Map<Caller, number>();
-  // Kept apart, so that whoever wants such a count dropped has to use up the budgets of as many other callers.
-  let usedUp = new Map<Caller, number>();
+  // A separate map, so that evicting such a count takes the exhausted budgets of as many other callers.
+  let exhausted = new Map<Caller, number>();
   let others = new Map<string, number>();
   let changed = new Set<Caller>();
 
-  const turn = (at: number) => {
-    const current = Math.floor(at / MINUTE);
+  const startMinute = (at: number) => {
+    const current = Math.floor(at / MINUTE_MS);
     if (current === minute) return;
     minute = current;
     counts = new Map();
-    usedUp = new Map();
+    exhausted = new Map();
     others = new Map();
     changed = new Set();
   };
@@ -59,38 +59,38 @@ export function makeLimiter(now: () => number, maxCallers = MAX_CALLERS): Limite
     if (evicted !== undefined) changed.delete(evicted);
   };
 
-  const countOf = (caller: Caller) => counts.get(caller) ?? usedUp.get(caller) ?? 0;
+  const countOf = (caller: Caller) => counts.get(caller) ?? exhausted.get(caller) ?? 0;
 
   return {
     take(caller, name, limit) {
-      turn(now());
+      startMinute(now());
       const own = countOf(caller) + 1;
-      const observed = own + (others.size === 0 ? 0 : (others.get(shared(caller)) ?? 0));
+      const observed = own + (others.size === 0 ? 0 : (others.get(sharedKey(caller)) ?? 0));
       if (observed < limit) store(counts, caller, own);
       else {
         counts.delete(caller);
-        store(usedUp, caller, own);
+        store(exhausted, caller, own);
       }
-      if (own * MOST_PROCESSES >= limit) changed.add(caller);
+      if (own * MAX_PROCESSES >= limit) changed.add(caller);
       return { name, limit, observed, reset: (minute + 1) * 60 };
     },
     drain() {
-      turn(now());
+      startMinute(now());
       const drained = new Map<string, number>();
-      for (const caller of changed) drained.set(shared(caller), countOf(caller));
+      for (const caller of changed) drained.set(sharedKey(caller), countOf(caller));
       changed = new Set();
       return { minute, counts: drained };
     },
     setOthers(of, found) {
       if (of !== minute) return;
-      // Those who paused were not asked about; what was counted of them before still holds.
+      // Callers that sent nothing since the last call are not in `found`; their earlier counts still hold.
       for (const [caller, count] of found) setBounded(others, caller, count, maxCallers);
     },
   };
 }
 
-/** A caller as all processes spell it. */
-const shared = (caller: Caller) => (typeof caller === "number" ? `u${caller}` : caller);
+/** The key of a caller in the table that all processes share. */
+const sharedKey = (caller: Caller) => (typeof caller === "number" ? `u${caller}` : caller);
 
 const SIGN_IN = "throttle_sign_in";
 const NAMES = {
@@ -99,7 +99,7 @@ const NAMES = {
   ingestion: { user: "throttle_authenticated_ingestion", address: "throttle_unauthenticated_ingestion" },
 };
 
-/** The budget of a caller: a user's own, or that of an anonymous caller's network; each class counts by itself. */
+/** Draws on the budget of a user, or of the network of an anonymous caller; each class has a budget of its own. */
 export function takeBudget(
   limiter: Limiter,
   config: Config,
@@ -108,7 +108,7 @@ export function takeBudget(
   address: string,
 ): Budget {
   const network = () => `${limit} ${networkOf(address)}`;
-  if (limit === "sign-in") return limiter.take(network(), SIGN_IN, SIGN_INS);
+  if (limit === "sign-in") return limiter.take(network(), SIGN_IN, MAX_SIGN_INS_PER_MINUTE);
   const { user, address: anonymous } = NAMES[limit];
   if (userId === undefined) return limiter.take(network(), anonymous, config.rateLimitAddress);
   return limiter.take(limit === "api" ? userId : `${limit} ${userId}`, user, config.rateLimitUser);

@@ -2,28 +2,30 @@ import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import type { Logger } from "pino";
 import type { Databases } from "#db/database.ts";
-import type { Limiter } from "./limits.ts";
+import type { Limiter } from "./rate-limits.ts";
 
-/** Tells the other web processes what this one counted, and learns what they did, once a second. */
+const INTERVAL_MS = 1000;
+
+/** Adds up the counts of all processes: publishes those of this one and reads the others' once a second. */
 export function shareLimits(db: Databases, limiter: Limiter, log: Logger): { stop(): void } {
   const process = randomUUID();
   let busy = false;
   const timer = setInterval(() => {
     if (busy) return;
     busy = true;
-    exchange(db, limiter, process)
-      // Each process then counts alone for a while.
+    exchangeCounts(db, limiter, process)
+      // Until the next success each process counts alone.
       .catch((error: unknown) => log.warn({ err: error }, "could not share the rate limits"))
       .finally(() => (busy = false));
-  }, 1000).unref();
+  }, INTERVAL_MS).unref();
   return { stop: () => clearInterval(timer) };
 }
 
-async function exchange(db: Databases, limiter: Limiter, process: string) {
+async function exchangeCounts(db: Databases, limiter: Limiter, process: string) {
   const { minute, counts } = limiter.drain();
   if (counts.size === 0) return;
   const keys = [...counts.keys()];
-  // Not over the connections of point reads: these rows are many, and everybody's token would wait behind them.
+  // Not over the connections of point reads: these are many rows, and every token lookup would wait behind them.
   await sql`
     insert into rate_counts (minute, key, process, count)
     select ${minute}::integer, key, ${process}, count

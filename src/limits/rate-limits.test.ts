@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { readConfig } from "#config.ts";
-import { makeLimiter, refuseOverBudget, takeBudget } from "./limits.ts";
+import { makeLimiter, refuseOverBudget, takeBudget } from "./rate-limits.ts";
 
 const MINUTE = 60_000;
 
 describe("the limiter", () => {
-  test("counts each caller by itself, and anew with every minute", () => {
+  test("counts each caller separately, and from 0 in every minute", () => {
     let now = 100 * MINUTE + 59_999;
     const limiter = makeLimiter(() => now);
     assert.deepEqual(limiter.take("a", "n", 5), { name: "n", limit: 5, observed: 1, reset: 101 * 60 });
@@ -16,7 +16,7 @@ describe("the limiter", () => {
     assert.deepEqual(limiter.take("a", "n", 5), { name: "n", limit: 5, observed: 1, reset: 102 * 60 });
   });
 
-  test("hands on only what changed, and whole counts", () => {
+  test("drains only changed counts, with their full value", () => {
     const limiter = makeLimiter(() => 0);
     limiter.take("a", "n", 5);
     limiter.take("b", "n", 5);
@@ -32,7 +32,7 @@ describe("the limiter", () => {
     assert.deepEqual(limiter.drain().counts, new Map([["a", 2]]));
   });
 
-  test("adds what others counted in this minute, keeps it, and forgets it with the minute", () => {
+  test("adds the counts of other processes until the minute ends", () => {
     let now = 7 * MINUTE;
     const limiter = makeLimiter(() => now);
     limiter.take("a", "n", 5);
@@ -44,7 +44,7 @@ describe("the limiter", () => {
     assert.equal(limiter.take("a", "n", 5).observed, 1);
   });
 
-  test("many callers drop the oldest counts, but none that is used up", () => {
+  test("many callers evict the oldest counts, but no exhausted budget", () => {
     const limiter = makeLimiter(() => 0, 10);
     limiter.take("old", "n", 5);
     for (let n = 0; n < 6; n++) limiter.take("used up", "n", 5);
@@ -56,7 +56,7 @@ describe("the limiter", () => {
     assert.equal(limiter.take("caller 0", "n", 5).observed, 1, "it was the oldest when the old one came again");
   });
 
-  test("many callers do not fill the memory", () => {
+  test("the number of counts is bounded", () => {
     const limiter = makeLimiter(() => 0, 10);
     for (let n = 0; n < 1000; n++) limiter.take(`caller ${n}`, "n", 5);
     for (let n = 0; n < 1000; n++) for (let taken = 0; taken < 5; taken++) limiter.take(`used up ${n}`, "n", 5);
@@ -82,7 +82,7 @@ describe("the limiter", () => {
     }
   });
 
-  test("the wait is in whole seconds and at least one", () => {
+  test("Retry-After is in whole seconds and at least one", () => {
     const over = { name: "n", limit: 1, observed: 2, reset: 120 };
     const waitAt = (now: number) => {
       try {
@@ -98,7 +98,7 @@ describe("the limiter", () => {
     assert.doesNotThrow(() => refuseOverBudget({ ...over, observed: 1 }, "api", 0));
   });
 
-  test("signing in is counted by address, whoever asks, and by the network of an IPv6 address", () => {
+  test("signing in is counted by address for every caller, and by network for IPv6", () => {
     const limiter = makeLimiter(() => 0);
     const config = readConfig({});
     const observed = (address: string, userId?: number) => takeBudget(limiter, config, "sign-in", userId, address);
