@@ -1,45 +1,45 @@
 import { Client, type ClientConfig } from "pg";
 import type { Log } from "./log.ts";
 
-/** One connection that many callers share by pipelining; when it breaks, another takes its place. */
+/** One connection that many callers share by pipelining; it is replaced when it breaks. */
 export interface Connection {
   readonly client: () => Client;
-  /** False from a break until the next connection stands, so that callers turn elsewhere or are refused at once. */
+  /** False while it reconnects, so that callers use another connection or are refused at once. */
   readonly usable: () => boolean;
-  /** Gives up a connection that a caller saw break. */
+  /** Replaces the connection after a caller saw it break. */
   drop(client: Client): void;
   close(): Promise<void>;
 }
 
-const FIRST_PAUSE = 50;
-const LONGEST_PAUSE = 2_000;
+const MIN_BACKOFF_MS = 50;
+const MAX_BACKOFF_MS = 2_000;
 
 export function keepConnected(config: ClientConfig, log: Log): Connection {
   let closed = false;
-  let pause = FIRST_PAUSE;
+  let pause = MIN_BACKOFF_MS;
   let timer: NodeJS.Timeout | undefined;
-  // Statements sent before the first connection stands are kept by the driver until it does.
+  // The driver queues statements that are sent before the first connection is established.
   let usable = true;
   let client = connect();
 
   function connect(): Client {
     const fresh = new Client({ ...config, pipeline: true });
     fresh.on("error", (error) => {
-      log.warn({ reason: error.message }, "A shared database connection broke");
+      log.warn({ reason: error.message }, "lost a shared database connection");
       drop(fresh);
     });
     fresh.once("end", () => {
       usable = false;
       if (closed) return;
       timer = setTimeout(() => (client = connect()), pause).unref();
-      pause = Math.min(pause * 2, LONGEST_PAUSE);
+      pause = Math.min(pause * 2, MAX_BACKOFF_MS);
     });
     fresh.connect().then(
       () => {
-        pause = FIRST_PAUSE;
+        pause = MIN_BACKOFF_MS;
         usable = true;
       },
-      (error: Error) => log.warn({ reason: error.message }, "No shared database connection"),
+      (error: Error) => log.warn({ reason: error.message }, "could not open a shared database connection"),
     );
     return fresh;
   }

@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import { pino } from "pino";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { openDatabase, type Databases } from "./database.ts";
-import { MOST_HELD, statementNames } from "./statements.ts";
+import { MAX_PREPARED, statementNames } from "./statements.ts";
 
 const log = pino({ level: "silent" });
 
@@ -41,13 +41,13 @@ describe("the pool", () => {
     assert.ok(db.statementCount() >= texts.length && db.statementCount() <= 4);
   });
 
-  it("prepares nothing of what is planned anew", async () => {
+  it("prepares no statement of readAnew", async () => {
     const before = await prepared();
     for (const id of [1, 2]) await db.readAnew.selectFrom("users").select("email").where("id", "=", id).execute();
     assert.deepEqual(await prepared(), before);
   });
 
-  it("remembers a bounded number of names, which follow from the texts", () => {
+  it("remembers a bounded number of names, which are derived from the texts", () => {
     const names = statementNames();
     const first = names.of("select 0");
     for (let n = 1; n <= 12_000; n++) names.of(`select ${n}`);
@@ -63,14 +63,14 @@ describe("the pool", () => {
       return rows[0] ?? assert.fail();
     };
     const before = await connection();
-    for (let n = 0; n <= MOST_HELD; n++) await sql`select ${sql.lit(n)}`.execute(own.read);
+    for (let n = 0; n <= MAX_PREPARED; n++) await sql`select ${sql.lit(n)}`.execute(own.read);
     const after = await connection();
     assert.notEqual(after.pid, before.pid);
     assert.ok(after.held < 10);
     await own.close();
   });
 
-  it("starts every session with its settings, whatever the address says", async () => {
+  it("starts every session with its settings, whatever the URL says", async () => {
     const own = openDatabase({ url: `${url}&options=-c%20work_mem%3D5MB%20-c%20TimeZone%3DAsia/Tokyo`, log });
     const settings =
       "statement_timeout,lock_timeout,idle_in_transaction_session_timeout,TimeZone,jit,work_mem,application_name";
@@ -112,7 +112,7 @@ describe("the pool", () => {
     await pair.close();
   });
 
-  it("keeps nothing of a transaction that failed, and does not run it again", async () => {
+  it("rolls back a transaction that failed, and does not retry it", async () => {
     let runs = 0;
     const failing = db.transaction(async (tx) => {
       runs++;
@@ -124,7 +124,7 @@ describe("the pool", () => {
     assert.deepEqual(await db.read.selectFrom("namespaces").select("id").where("path", "=", "kept").execute(), []);
   });
 
-  it("goes on after a migration changed the columns of a prepared statement", async () => {
+  it("continues after a migration changed the columns of a prepared statement", async () => {
     await sql`create table growing (id bigint)`.execute(db.write);
     await sql`insert into growing values (1)`.execute(db.write);
     const all = () => sql`select * from growing`.execute(db.read);

@@ -4,30 +4,39 @@ import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, ty
 import { Pool, type PoolClient } from "pg";
 import { isStalePlan, worthRetrying } from "./errors.ts";
 import type { Log } from "./log.ts";
-import { keepPartitions, partitionsAhead, type PartitionsAhead } from "./partitions.ts";
+import { createPartitions, partitionsAhead, type PartitionsAhead } from "./partitions.ts";
 import { openPointConnections, type PointReads } from "./point.ts";
 import { connectionConfig } from "./sessions.ts";
-import { MOST_HELD, noNames, statementNames, type StatementNames } from "./statements.ts";
+import { MAX_PREPARED, noNames, statementNames, type StatementNames } from "./statements.ts";
 import type { Database } from "./types.ts";
 
 export type Db = Kysely<Database>;
 export type Tx = Transaction<Database>;
 
 export interface Databases {
-  /** For lists: a replica may answer, so nothing that decides is read here. */
+  /** For lists. A replica may answer, so no decision may be based on what is read here. */
   readonly read: Db;
-  /** The same for a list whose best plan hangs on its values: PostgreSQL plans each statement anew. */
+  /** Like `read`, for lists whose best plan depends on the values: PostgreSQL plans every execution. */
   readonly readAnew: Db;
   /** The primary, one statement at a time. */
   readonly write: Db;
   readonly point: PointReads;
   /** Runs `work` in one transaction; after a deadlock or a serialization failure all of it runs again. */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  keepPartitions(): Promise<string[]>;
+  createPartitions(): Promise<string[]>;
   partitionsAhead(): Promise<PartitionsAhead[]>;
-  /** How many statements have names. */
+  /** The number of named statements. */
   statementCount(): number;
+  /** Connections for lists and transactions. */
+  poolUsage(): PoolUsage;
   close(): Promise<void>;
+}
+
+interface PoolUsage {
+  readonly size: number;
+  readonly open: number;
+  readonly idle: number;
+  readonly waiting: number;
 }
 
 export interface DatabaseOptions {
@@ -41,10 +50,10 @@ export interface DatabaseOptions {
   readonly statementTimeout?: number;
 }
 
-/** Longer than PostgreSQL's `deadlock_timeout` of 1 s: else both sides of a deadlock fail before one is chosen to. */
-const LOCK_TIMEOUT = 1_500;
-const IDLE_TIMEOUT = 60_000;
-const MOST_TRIES = 3;
+/** Longer than PostgreSQL's `deadlock_timeout` of 1 s; otherwise both sides of a deadlock fail before a victim is chosen. */
+const LOCK_TIMEOUT_MS = 1_500;
+const IDLE_TIMEOUT_MS = 60_000;
+const MAX_ATTEMPTS = 3;
 
 export function openDatabase({
   url,
@@ -53,27 +62,27 @@ export function openDatabase({
   pipelined = 2,
   statementTimeout = 5_000,
 }: DatabaseOptions): Databases {
-  const session = { url, statementTimeout, lockTimeout: LOCK_TIMEOUT };
+  const session = { url, statementTimeout, lockTimeout: LOCK_TIMEOUT_MS };
   const names = statementNames();
-  const pool = new Pool({ ...connectionConfig(session), max: poolSize, idleTimeoutMillis: IDLE_TIMEOUT });
-  pool.on("error", (error) => log.warn({ reason: error.message }, "An idle database connection broke"));
+  const pool = new Pool({ ...connectionConfig(session), max: poolSize, idleTimeoutMillis: IDLE_TIMEOUT_MS });
+  pool.on("error", (error) => log.warn({ reason: error.message }, "lost an idle database connection"));
   const open = new Set<PoolClient>();
   pool.on("connect", (client) => {
     open.add(client);
-    // The pool listens only while a connection idles; the statement that runs is told of the break on its own.
+    // The pool listens for errors only while a connection is idle; a running statement gets its own error.
     client.on("error", () => {});
   });
   pool.on("remove", (client) => open.delete(client));
-  const speaking = (named: StatementNames) =>
+  const kyselyWith = (named: StatementNames) =>
     new Kysely<Database>({ dialect: new PostgresDialect({ pool: namingPool(pool, named) }) });
-  const db = speaking(names);
-  // PostgreSQL takes a list of one key for cheaper than its general plan and would plan every one of them anew.
+  const db = kyselyWith(names);
+  // PostgreSQL estimates an array of one key as cheaper than the generic plan and would plan every execution.
   const pointConfig = connectionConfig({ ...session, settings: { plan_cache_mode: "force_generic_plan" } });
   const point = openPointConnections(pointConfig, pipelined, names, log);
 
   return {
     read: db,
-    readAnew: speaking(noNames),
+    readAnew: kyselyWith(noNames),
     write: db,
     point,
     async transaction(work) {
@@ -81,31 +90,32 @@ export function openDatabase({
         try {
           return await db.transaction().execute(work);
         } catch (error) {
-          if (tries === MOST_TRIES || !(worthRetrying(error) || isStalePlan(error))) throw error;
-          // Two that met once would meet again if both waited equally long.
+          if (tries === MAX_ATTEMPTS || !(worthRetrying(error) || isStalePlan(error))) throw error;
+          // Transactions that collided once would collide again after equal pauses.
           await sleep(Math.random() * 20 * tries);
         }
       }
     },
-    async keepPartitions() {
+    async createPartitions() {
       const client = await pool.connect();
       try {
-        return await keepPartitions(client);
+        return await createPartitions(client);
       } finally {
         client.release();
       }
     },
     partitionsAhead: () => partitionsAhead(pool),
     statementCount: () => names.count(),
+    poolUsage: () => ({ size: poolSize, open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     async close() {
       await Promise.all([pool.end(), point.close()]);
-      // The pool says that it ended before its connections did.
+      // The pool resolves `end` before its connections are closed.
       while (open.size > 0) await once(pool, "remove");
     },
   };
 }
 
-/** The pool as Kysely uses it, where every statement goes out under its name. */
+/** The pool as Kysely uses it, with every statement prepared under its name. */
 function namingPool(pool: Pool, names: StatementNames): PostgresPool {
   const known = new WeakMap<PoolClient, PostgresPoolClient>();
   return {
@@ -135,7 +145,7 @@ function namingClient(client: PoolClient, names: StatementNames): PostgresPoolCl
       return client.query({ name: names.of(text), text, values });
     }
   }
-  // What a connection holds ends with it, and the pool opens another.
-  const release = (destroy?: boolean) => client.release(destroy === true || held.size > MOST_HELD);
+  // Closing a connection drops its prepared statements; the pool opens a new one.
+  const release = (destroy?: boolean) => client.release(destroy === true || held.size > MAX_PREPARED);
   return { query: query as unknown as PostgresPoolClient["query"], release };
 }

@@ -3,7 +3,14 @@ import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Where the package managers of the usual systems put PostgreSQL; links are followed to where all its programs are. */
+/** An installation of PostgreSQL. */
+export interface Engine {
+  /** The directory of its programs. */
+  readonly bin: string;
+  readonly major: number;
+}
+
+/** Where common package managers install PostgreSQL; links are resolved to the directory of all its programs. */
 export const installed = () => {
   const programs = globSync([
     "/usr/lib/postgresql/*/bin/postgres",
@@ -13,12 +20,12 @@ export const installed = () => {
     "/Applications/Postgres.app/Contents/Versions/*/bin/postgres",
     "/{usr,usr/local,opt/homebrew}/bin/postgres",
   ]);
-  // An uninstalled version may leave its links behind.
-  const there = programs.filter((program) => existsSync(program));
-  return [...new Set(there.map((program) => dirname(realpathSync(program))))];
+  // An uninstalled version may leave dangling links.
+  const existing = programs.filter((program) => existsSync(program));
+  return [...new Set(existing.map((program) => dirname(realpathSync(program))))];
 };
 
-/** The package is only looked up, never imported: its wrapper hooks signals on import. */
+/** Resolves the package without importing it: its wrapper installs signal handlers on import. */
 export function bundled(): string[] {
   let entry: string;
   try {
@@ -31,7 +38,7 @@ export function bundled(): string[] {
   return [join(root, "native", "bin")];
 }
 
-/** Install scripts are off, so what the package's own script does is done here: links between library versions. */
+/** Links library versions, which the package's install script would do; install scripts are disabled. */
 function completeBundle(root: string) {
   const list = join(root, "native", "pg-symlinks.json");
   const links = existsSync(list)
@@ -51,7 +58,7 @@ export interface User {
   readonly gid: number;
 }
 
-/** PostgreSQL refuses to run as root: then it runs as the owner of its data, else as `postgres` or `nobody`. */
+/** PostgreSQL refuses to run as root; then it runs as the owner of its data, or as `postgres` or `nobody`. */
 export async function unprivilegedUser(existing: string | undefined): Promise<User | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const owner = existing === undefined ? undefined : await stat(existing);

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import { pino } from "pino";
 import type { Refusal } from "#lib/refusal.ts";
+import { constraints } from "#domains/constraints.ts";
 import { testDatabase } from "#test/support/postgres.ts";
 import { openDatabase, type Databases } from "./database.ts";
 import { refusalOf } from "./errors.ts";
@@ -16,7 +17,7 @@ async function refusalFrom(work: Promise<unknown>): Promise<Refusal> {
     () => assert.fail("nothing was refused"),
     (reason: unknown) => reason,
   );
-  const refusal = refusalOf(error);
+  const refusal = refusalOf(error, constraints);
   assert.ok(refusal, `no refusal for ${String(error)}`);
   return refusal;
 }
@@ -47,7 +48,7 @@ describe("errors of the database", () => {
     });
   }
 
-  it("tells which name or address is taken", async () => {
+  it("reports which name or address is taken", async () => {
     const name = `taken-${Date.now()}`;
     const email = `${name}@example.com`;
     const { id } = await addUser(name, email, email);
@@ -65,17 +66,17 @@ describe("errors of the database", () => {
     assert.deepEqual(again.details.fields, { "identities.extern_uid": ["has already been taken"] });
   });
 
-  it("says that a user is gone when a row refers to it", async () => {
+  it("reports a missing user when a row refers to one", async () => {
     const refusal = await refusalFrom(db.write.insertInto("emails").values({ user_id: 0, email: "a@b.c" }).execute());
     assert.deepEqual([refusal.kind, refusal.message], ["missing", "404 User Not Found"]);
   });
 
-  it("leaves what only a bug can cause a bug", async () => {
+  it("translates no error that only a bug can cause", async () => {
     const works = [() => addUser("", "empty@example.com"), () => sql`select * from nowhere`.execute(db.read)];
     for (const work of works) {
       const error = await work().catch((reason: unknown) => reason);
       assert.ok(error instanceof Error);
-      assert.equal(refusalOf(error), undefined);
+      assert.equal(refusalOf(error, constraints), undefined);
     }
     assert.equal(refusalOf(new TypeError("x is not a function")), undefined);
   });
@@ -87,7 +88,7 @@ describe("errors of the database", () => {
     assert.ok(performance.now() - began < 2_000);
   });
 
-  it("stops waiting for a row that another holds", async () => {
+  it("stops waiting for a row that another transaction has locked", async () => {
     const patient = openDatabase({ url, log });
     const { id } = await addUser(`locked-${Date.now()}`, `locked-${Date.now()}@example.com`);
     const rename = (name: string) => patient.write.updateTable("users").set({ name }).where("id", "=", id).execute();

@@ -66,7 +66,7 @@ describe("a loader", () => {
     return { seen, point };
   }
 
-  it("gives every caller the row of its own key, however calls fall together", async () => {
+  it("returns the row of its own key to every caller, however calls are batched", async () => {
     const key = fc.integer({ min: 1, max: ITEMS + 200 });
     const turns = fc.array(fc.array(key, { maxLength: 40 }), { maxLength: 8 });
     const { seen, point } = watched();
@@ -87,7 +87,7 @@ describe("a loader", () => {
     assert.equal(seen.mostRunning, 2);
   });
 
-  it("joins the calls of one turn into one statement, and equal keys into one row", async () => {
+  it("batches the calls of one turn into one statement, and equal keys into one row", async () => {
     const { seen, point } = watched();
     const load = loader(point, byId);
     const [one, two, again, none] = await Promise.all([load(1), load(2), load(1), load(ITEMS + 1)]);
@@ -129,7 +129,7 @@ describe("a loader", () => {
     assert.equal((await load(6))?.id, 6);
   });
 
-  it("knows that there is no row for a key that PostgreSQL would refuse", async () => {
+  it("finds no row for a key that PostgreSQL would refuse", async () => {
     const numbers = loader(db.point, byId);
     const names = loader(db.point, byName);
     const hexes = loader(db.point, byDigest);

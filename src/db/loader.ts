@@ -1,27 +1,27 @@
 import type { PointReads } from "./point.ts";
 
-/** How keys travel to PostgreSQL: as one array parameter. */
+/** How keys are sent to PostgreSQL: as one array parameter. */
 export interface KeyType<Key> {
-  /** Whether PostgreSQL would take the key: one that it refuses must not fail the others of its batch. */
-  possible(key: Key): boolean;
+  /** Whether PostgreSQL accepts the key; an invalid one must not fail the rest of its batch. */
+  isValid(key: Key): boolean;
   encode(keys: Key[]): unknown;
 }
 
 /** For `id = any($1::bigint[])`. */
 export const bigints: KeyType<number> = {
-  possible: Number.isSafeInteger,
+  isValid: Number.isSafeInteger,
   encode: (keys) => `{${keys.join(",")}}`,
 };
 
 /** For `lower(path) = any($1::text[])`. */
 export const texts: KeyType<string> = {
-  possible: (key) => !key.includes("\0"),
+  isValid: (key) => !key.includes("\0"),
   encode: (keys) => keys,
 };
 
 /** For `digest = any($1::bytea[])`, keys in lower-case hex; joining the text beats the driver's arrays of buffers. */
 export const digests: KeyType<string> = {
-  possible: (key) => /^(?:[0-9a-f]{2})+$/.test(key),
+  isValid: (key) => /^(?:[0-9a-f]{2})+$/.test(key),
   encode: (keys) => `{"\\\\x${keys.join('","\\\\x')}"}`,
 };
 
@@ -33,10 +33,10 @@ export interface Lookup<Key extends string | number, Row> {
   key(row: Row): Key;
 }
 
-const MOST_IN_FLIGHT = 2;
-const LARGEST_BATCH = 500;
+const MAX_IN_FLIGHT = 2;
+const MAX_BATCH_KEYS = 500;
 
-/** Joins what is asked for in one turn of the event loop, and while two batches are under way, into one statement. */
+/** Batches the keys requested in one turn of the event loop, or while two batches are in flight, into one statement. */
 export function loader<Key extends string | number, Row>(
   point: Pick<PointReads, "query">,
   { text, keys, key: keyOf }: Lookup<Key, Row>,
@@ -47,7 +47,7 @@ export function loader<Key extends string | number, Row>(
   let scheduled = false;
 
   function schedule() {
-    if (scheduled || inFlight === MOST_IN_FLIGHT || waiting.size === 0) return;
+    if (scheduled || inFlight === MAX_IN_FLIGHT || waiting.size === 0) return;
     scheduled = true;
     setImmediate(send);
   }
@@ -58,7 +58,7 @@ export function loader<Key extends string | number, Row>(
     inFlight++;
     void read(batch).finally(() => {
       inFlight--;
-      // These have waited for a place already, so they do not wait for another turn.
+      // These keys have already waited for a batch to end, so they are sent without waiting for another turn.
       if (waiting.size > 0 && !scheduled) send();
     });
     schedule();
@@ -67,10 +67,10 @@ export function loader<Key extends string | number, Row>(
   function take(): Batch {
     const all = waiting;
     waiting = new Map();
-    if (all.size <= LARGEST_BATCH) return all;
+    if (all.size <= MAX_BATCH_KEYS) return all;
     const entries = [...all];
-    waiting = new Map(entries.slice(LARGEST_BATCH));
-    return new Map(entries.slice(0, LARGEST_BATCH));
+    waiting = new Map(entries.slice(MAX_BATCH_KEYS));
+    return new Map(entries.slice(0, MAX_BATCH_KEYS));
   }
 
   async function read(batch: Batch) {
@@ -86,7 +86,7 @@ export function loader<Key extends string | number, Row>(
   return function load(key) {
     const joined = waiting.get(key);
     if (joined) return joined.promise;
-    if (!keys.possible(key)) return Promise.resolve(undefined);
+    if (!keys.isValid(key)) return Promise.resolve(undefined);
     const caller = Promise.withResolvers<Row | undefined>();
     waiting.set(key, caller);
     schedule();

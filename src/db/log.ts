@@ -1,4 +1,4 @@
 import type { Logger } from "pino";
 
-/** What this folder needs of a log. */
+/** The log as this folder uses it. */
 export type Log = Pick<Logger, "info" | "warn">;

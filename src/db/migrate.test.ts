@@ -42,7 +42,7 @@ describe("migrate", () => {
     assert.equal(await count("three"), 1);
   });
 
-  it("lets four that start at once apply each file once", async () => {
+  it("applies each file once, however many processes start at once", async () => {
     await write("0002_two.sql", "select pg_sleep(0.2); create table two (id bigint);");
     const runs = await Promise.all([run(), run(), run(), run()]);
     const [first, ...others] = runs.map(({ applied }) => applied).toSorted((a, b) => b.length - a.length);
@@ -57,14 +57,14 @@ describe("migrate", () => {
     await assert.rejects(run, /0001_one\.sql was changed after it was applied.*new migration/);
   });
 
-  it("refuses to go on without a file that was applied", async () => {
+  it("refuses to continue without a file that was applied", async () => {
     await write("0002_two.sql", "select 1;");
     await run();
     await rm(join(directory, "0001_one.sql"));
     await assert.rejects(run, /0001_one\.sql was applied.*missing.*Restore the file/);
   });
 
-  it("lets an older version start on what a newer one migrated", async () => {
+  it("lets an older version start on a database that a newer one migrated", async () => {
     await write("0002_two.sql", "select 1;");
     await run();
     await rm(join(directory, "0002_two.sql"));
@@ -78,7 +78,7 @@ describe("migrate", () => {
     await assert.rejects(run, /0002_two\.sql is new but sorts before 0003_three\.sql.*higher number/);
   });
 
-  it("keeps nothing of a file that fails, and all of those before it", async () => {
+  it("rolls back a file that fails, and keeps those before it", async () => {
     await write("0002_two.sql", "create table two (id bigint); select 1 / 0;");
     await assert.rejects(run, /0002_two\.sql failed: division by zero/);
     assert.equal((await client.query("select to_regclass('two') as two")).rows[0].two, null);
@@ -86,12 +86,12 @@ describe("migrate", () => {
     assert.deepEqual(await run(), { applied: ["0002_two.sql"] });
   });
 
-  it("runs a file outside a transaction where its first line says so", async () => {
+  it("runs a file outside a transaction if its first line says so", async () => {
     await write("0002_two.sql", "-- no transaction\ncreate index concurrently if not exists one_by_id on one (id);\n");
     assert.deepEqual(await run(), { applied: ["0001_one.sql", "0002_two.sql"] });
   });
 
-  it("does not queue behind a long lock for long, and tries again", async () => {
+  it("gives up waiting for a lock early, and retries", async () => {
     await run();
     await write("0002_two.sql", "alter table one add column name text;");
     await client.query("begin; lock table one in access share mode");

@@ -1,32 +1,28 @@
-import { hash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client, DatabaseError } from "pg";
 import { withIncluded } from "./engine-schema.ts";
 import type { Log } from "./log.ts";
-import { keepPartitions } from "./partitions.ts";
+import {
+  compare,
+  isOutsideTransaction,
+  type Migration,
+  MIGRATIONS,
+  readApplied,
+  readMigrations,
+} from "./migration-history.ts";
+import { createPartitions } from "./partitions.ts";
 import { connectionConfig } from "./sessions.ts";
-
-interface Migration {
-  readonly name: string;
-  readonly checksum: string;
-  readonly text: string;
-}
-
-type Applied = Pick<Migration, "name" | "checksum">;
 
 export interface MigrateOptions {
   readonly log?: Log;
   readonly directory?: string;
 }
 
-const DIRECTORY = join(import.meta.dirname, "../../migrations");
-/** A statement that waits for a lock holds up all that queue behind it, so it gives up early and tries again. */
-const LOCK_TIMEOUT = 2_000;
-const MOST_TRIES = 5;
-const PAUSE = 1_000;
-/** An arbitrary number that only this takes as an advisory lock. */
+/** A statement that waits for a lock blocks all that queue behind it, so it gives up early and is retried. */
+const LOCK_TIMEOUT_MS = 2_000;
+const MAX_ATTEMPTS = 5;
+const RETRY_PAUSE_MS = 1_000;
+/** An arbitrary key for the advisory lock of migrations. */
 const LOCK = 7_219_352_000;
 
 /**
@@ -36,19 +32,20 @@ const LOCK = 7_219_352_000;
  */
 export async function migrate(
   url: string,
-  { log, directory = DIRECTORY }: MigrateOptions = {},
+  { log, directory = MIGRATIONS }: MigrateOptions = {},
 ): Promise<{ applied: string[] }> {
   const files = await readMigrations(directory);
-  const client = new Client(connectionConfig({ url, statementTimeout: 0, lockTimeout: LOCK_TIMEOUT }));
-  // A break is told to the statement that runs; without a listener it would end the process as well.
+  const client = new Client(connectionConfig({ url, statementTimeout: 0, lockTimeout: LOCK_TIMEOUT_MS }));
+  // A lost connection fails the running statement; without a listener it would also end the process.
   client.on("error", () => {});
   await client.connect();
   try {
-    let pending = pendingOf(files, await readApplied(client), log);
+    const { pending: due, newer } = compare(files, await readApplied(client));
+    if (newer.length > 0) log?.warn({ migrations: newer }, "A newer version of Fairlead migrated this database");
     const applied: string[] = [];
-    if (pending.length > 0) {
-      await takeTurn(client, log);
-      pending = pendingOf(files, await readApplied(client), log);
+    if (due.length > 0) {
+      await lockMigrations(client, log);
+      const { pending } = compare(files, await readApplied(client));
       for (const migration of pending) {
         const began = Date.now();
         await apply(client, migration, log);
@@ -56,78 +53,19 @@ export async function migrate(
         log?.info({ migration: migration.name, ms: Date.now() - began }, "Migrated the database");
       }
     }
-    await keepPartitions(client);
+    await createPartitions(client);
     return { applied };
   } finally {
     await client.end();
   }
 }
 
-/** The names of the migrations that a database still lacks. */
-export async function pendingMigrations(client: Client, directory = DIRECTORY): Promise<string[]> {
-  const files = await readMigrations(directory);
-  return pendingOf(files, await readApplied(client), undefined).map(({ name }) => name);
-}
-
-async function readMigrations(directory: string): Promise<Migration[]> {
-  const names = (await readdir(directory)).filter((name) => name.endsWith(".sql")).toSorted();
-  return Promise.all(
-    names.map(async (name) => {
-      const text = await readFile(join(directory, name), "utf8");
-      return { name, text, checksum: hash("sha256", text) };
-    }),
-  );
-}
-
-async function readApplied(client: Client): Promise<Applied[]> {
-  try {
-    return (await client.query<Applied>('select name, checksum from schema_migrations order by name collate "C"')).rows;
-  } catch (error) {
-    const noSuchTable = "42P01";
-    if (error instanceof DatabaseError && error.code === noSuchTable) return [];
-    throw error;
-  }
-}
-
-/** What is still to be applied; refuses a history that the files do not continue. */
-function pendingOf(files: readonly Migration[], applied: readonly Applied[], log: Log | undefined): Migration[] {
-  const checksums = new Map(applied.map(({ name, checksum }) => [name, checksum]));
-  const pending = files.filter((file) => !checksums.has(file.name));
-  const edited = files.find((file) => checksums.has(file.name) && checksums.get(file.name) !== file.checksum);
-  if (edited) {
-    throw new Error(
-      `Migration ${edited.name} was changed after it was applied to this database. ` +
-        "Restore the file as it was, and put the change into a new migration.",
-    );
-  }
-
-  const last = files.at(-1)?.name ?? "";
-  const unknown = applied.map(({ name }) => name).filter((name) => !files.some((file) => file.name === name));
-  const lost = unknown.find((name) => name < last);
-  if (lost !== undefined) {
-    throw new Error(
-      `Migration ${lost} was applied to this database, and its file is missing. ` +
-        "Restore the file, or start the version of Fairlead that migrated this database.",
-    );
-  }
-  const lastApplied = applied.at(-1)?.name ?? "";
-  const late = pending.find((file) => file.name < lastApplied);
-  if (late) {
-    throw new Error(
-      `Migration ${late.name} is new but sorts before ${lastApplied}, which this database has already. ` +
-        "Give the file a higher number, so that every database applies the same files in the same order.",
-    );
-  }
-  if (unknown.length > 0) log?.warn({ migrations: unknown }, "A newer version of Fairlead migrated this database");
-  return pending;
-}
-
-/** Waits until no other process migrates; the lock ends with the connection, however that comes about. */
-async function takeTurn(client: Client, log: Log | undefined) {
+/** Waits until no other process migrates; the lock is released with the connection. */
+async function lockMigrations(client: Client, log: Log | undefined) {
   const lock = await client.query<{ ours: boolean }>(`select pg_try_advisory_lock(${LOCK}) as ours`);
   if (!lock.rows[0]?.ours) {
     log?.info("Waiting for another process that migrates the database");
-    await client.query(`set lock_timeout = 0; select pg_advisory_lock(${LOCK}); set lock_timeout = ${LOCK_TIMEOUT}`);
+    await client.query(`set lock_timeout = 0; select pg_advisory_lock(${LOCK}); set lock_timeout = ${LOCK_TIMEOUT_MS}`);
   }
   await client.query(
     "create table if not exists schema_migrations" +
@@ -142,7 +80,7 @@ async function apply(client: Client, migration: Migration, log: Log | undefined)
       migration.checksum,
     ]);
   try {
-    if (/^-- no transaction\s*?\n/.test(migration.text)) {
+    if (isOutsideTransaction(migration)) {
       await client.query(migration.text);
       await record();
       return;
@@ -157,9 +95,9 @@ async function apply(client: Client, migration: Migration, log: Log | undefined)
       } catch (error) {
         await client.query("rollback").catch(() => {});
         const lockTimeout = "55P03";
-        if (!(error instanceof DatabaseError) || error.code !== lockTimeout || tries === MOST_TRIES) throw error;
+        if (!(error instanceof DatabaseError) || error.code !== lockTimeout || tries === MAX_ATTEMPTS) throw error;
         log?.warn({ migration: migration.name }, "A table was in use for too long; trying again");
-        await sleep(PAUSE);
+        await sleep(RETRY_PAUSE_MS);
       }
     }
   } catch (error) {

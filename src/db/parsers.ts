@@ -3,8 +3,8 @@ import { types, type CustomTypesConfig } from "pg";
 type Parse = (text: string) => unknown;
 
 /**
- * A time as the wire shows it, `2026-11-15T01:54:42.120Z`, from PostgreSQL's text of a UTC session, which drops zeros
- * at the end: `2026-11-15 01:54:42.12+00`. Infinity has no wire form and becomes null.
+ * Converts PostgreSQL's text in a UTC session, `2026-11-15 01:54:42.12+00`, to the form of the API,
+ * `2026-11-15T01:54:42.120Z`. Infinity becomes null.
  */
 export function wireTime(text: string): string | null {
   switch (text.length) {
@@ -32,7 +32,7 @@ const arrayOf =
   (text) =>
     textArray(text).map((element) => (element === null ? null : parse(element)));
 
-/** By type id of the catalogue, which never changes: int8, timestamptz, timestamp and date, and the arrays of them. */
+/** By type oid, which never changes: int8, timestamptz, timestamp and date, and their arrays. */
 const parsers = new Map<number, Parse>([
   [20, Number],
   [1016, arrayOf(Number)],
@@ -44,7 +44,7 @@ const parsers = new Map<number, Parse>([
   [1182, textArray],
 ]);
 
-/** How values of PostgreSQL become ours: ids are numbers, times are wire strings, and nothing is ever a Date. */
+/** Parses PostgreSQL's values: ids become numbers, times become strings in the form of the API, never a Date. */
 export const typeParsers: CustomTypesConfig = {
   getTypeParser: (id: number, format?: "text" | "binary") => parsers.get(id) ?? types.getTypeParser(id, format),
 };

@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import { pino } from "pino";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { openDatabase, type Databases } from "./database.ts";
-import { keepPartitions, partitionsAhead } from "./partitions.ts";
+import { createPartitions, partitionsAhead } from "./partitions.ts";
 
 const monthsFrom = (first: number, count: number) =>
   Array.from({ length: count }, (_, n) => {
@@ -29,16 +29,16 @@ describe("partitions", () => {
     return rows.map(({ name }) => name);
   };
 
-  it("are there for this month and the three after it once a database is migrated", async () => {
+  it("exist for this month and the next three once a database is migrated", async () => {
     assert.deepEqual(await partitions("audit_events"), monthsFrom(0, 4));
-    assert.deepEqual(await db.keepPartitions(), []);
+    assert.deepEqual(await db.createPartitions(), []);
     assert.deepEqual(await db.partitionsAhead(), [
       { table: "audit_events", by: "month", ahead: 3, enough: true },
       { table: "events", by: "month", ahead: 3, enough: true },
     ]);
   });
 
-  it("take rows, with the ids, indexes and rules of their table", async () => {
+  it("accept rows, with the ids, indexes and rules of their table", async () => {
     const insert = (created_at?: string) =>
       db.write
         .insertInto("audit_events")
@@ -66,28 +66,28 @@ describe("partitions", () => {
     await sql.raw(`drop table ${oldest}`).execute(db.write);
     const [last = ""] = names.slice(-1);
     await sql.raw(`drop table ${last}`).execute(db.write);
-    assert.deepEqual(await db.keepPartitions(), [last]);
+    assert.deepEqual(await db.createPartitions(), [last]);
     await assert.rejects(sql.raw(`truncate ${last}`).execute(db.write), /append-only/, "one that was made later");
   });
 
-  it("that are missing are seen, and made once by many at once", async () => {
+  it("that are missing are reported, and created once by concurrent processes", async () => {
     const [next = "", ...later] = monthsFrom(1, 3);
     await sql.raw(`drop table ${[next, ...later].join()}`).execute(db.write);
     const [short] = await db.partitionsAhead();
     assert.deepEqual(short, { table: "audit_events", by: "month", ahead: 0, enough: false });
-    const made = await Promise.all([1, 2, 3, 4].map(() => db.keepPartitions()));
+    const made = await Promise.all([1, 2, 3, 4].map(() => db.createPartitions()));
     assert.deepEqual(made.flat(), [next, ...later]);
     assert.deepEqual(await partitions("audit_events"), monthsFrom(0, 4));
     await sql.raw(`drop table ${next}`).execute(db.write);
     assert.equal((await db.partitionsAhead())[0]?.ahead, 0);
   });
 
-  it("are made by day where a table says so", async () => {
+  it("are created by day if a table says so", async () => {
     const tables = [{ table: "daily", by: "day", ahead: 14, least: 7 }] as const;
     const client = new Client({ connectionString: url });
     await client.connect();
     await client.query("create table daily (created_at timestamptz(3) not null) partition by range (created_at)");
-    assert.equal((await keepPartitions(client, tables)).length, 15);
+    assert.equal((await createPartitions(client, tables)).length, 15);
     assert.deepEqual(await partitionsAhead(client, tables), [{ table: "daily", by: "day", ahead: 14, enough: true }]);
     await client.query("insert into daily select now() + n * interval '1 day' from generate_series(0, 14) n");
     const today = `daily_${new Date().toISOString().slice(0, 10).replaceAll("-", "_")}`;

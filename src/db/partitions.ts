@@ -6,11 +6,11 @@ interface Queries {
 interface PartitionedTable {
   readonly table: string;
   readonly by: "month" | "day";
-  /** How many periods beyond the current one are made. */
+  /** How many periods are created ahead of the current one. */
   readonly ahead: number;
-  /** With fewer than this left, readiness warns. */
+  /** Readiness warns when fewer than this are left. */
   readonly least: number;
-  /** Whether its partitions refuse to be truncated; a trigger for that is not inherited from the table. */
+  /** Whether its partitions refuse `truncate`; partitions do not inherit the table's trigger. */
   readonly appendOnly?: true;
 }
 
@@ -35,35 +35,35 @@ interface Period {
   readonly exists: boolean;
 }
 
-/** An arbitrary number that only this takes as an advisory lock. */
+/** An arbitrary key for the advisory lock of partition maintenance. */
 const LOCK = 7_219_352_001;
 
-/** Makes the partitions of the current and the coming periods; safe to run at any time, by many at once. */
-export async function keepPartitions(client: Queries, tables = TABLES): Promise<string[]> {
+/** Creates the partitions of the current and the coming periods; safe to run at any time and concurrently. */
+export async function createPartitions(client: Queries, tables = TABLES): Promise<string[]> {
   if ((await missingPeriods(client, tables)).length === 0) return [];
-  const made: string[] = [];
+  const created: string[] = [];
   await client.query("begin");
   try {
     await client.query(`select pg_advisory_xact_lock(${LOCK})`);
     for (const { table, partition, from, to } of await missingPeriods(client, tables)) {
-      // Attaching lets reads and writes of the table go on, which `create table … partition of` would not.
+      // Attaching a table does not block reads and writes, as `create table … partition of` would.
       await client.query(`create table ${partition} (like ${table} including defaults including constraints)`);
       await client.query(`alter table ${table} attach partition ${partition} for values from ('${from}') to ('${to}')`);
       if (tables.some((listed) => listed.table === table && listed.appendOnly))
         await client.query(
           `create trigger no_truncate before truncate on ${partition} execute function refuse_change()`,
         );
-      made.push(partition);
+      created.push(partition);
     }
     await client.query("commit");
   } catch (error) {
     await client.query("rollback").catch(() => {});
     throw error;
   }
-  return made;
+  return created;
 }
 
-/** How far ahead each partitioned table can take rows. */
+/** How many periods ahead each partitioned table has partitions for. */
 export async function partitionsAhead(client: Queries, tables = TABLES): Promise<PartitionsAhead[]> {
   const periods = await periodsOf(client, tables);
   return tables.map(({ table, by, least }) => {
@@ -79,7 +79,7 @@ type Tables = readonly PartitionedTable[];
 const missingPeriods = async (client: Queries, tables: Tables) =>
   (await periodsOf(client, tables)).filter((period) => !period.exists);
 
-/** The current and the coming periods of each table that is there, by PostgreSQL's clock and in order. */
+/** The current and the coming periods of each existing table, by PostgreSQL's clock, in order. */
 async function periodsOf(client: Queries, tables: Tables): Promise<Period[]> {
   const { rows } = await client.query(
     `select t.name as "table", t.name || to_char(start, t.suffix) as partition,

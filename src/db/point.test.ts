@@ -25,7 +25,7 @@ describe("point reads", () => {
   const pids = async () => new Set(await Promise.all([pid(), pid(), pid(), pid()]));
   const end = (process: number) => sql`select pg_terminate_backend(${process})`.execute(db.write);
 
-  it("share two connections that take statements before the last one is answered", async () => {
+  it("share two connections that pipeline statements", async () => {
     assert.equal((await pids()).size, 2);
     const began = performance.now();
     const answers = await Promise.all(
@@ -40,7 +40,7 @@ describe("point reads", () => {
     assert.ok(performance.now() - began < 1_000);
   });
 
-  it("parse and plan each statement once a connection, even for a list of one key", async () => {
+  it("are planned once a connection, even for a list of one key", async () => {
     const text = "select id from users where id = any($1::bigint[])";
     for (let id = 0; id < 20; id++) await db.point.query(text, [[id]]);
     const held = await db.point.query(
@@ -60,7 +60,7 @@ describe("point reads", () => {
     );
   });
 
-  it("go on over the other connection when one breaks, and over both again soon", async () => {
+  it("use the other connection while one is broken, and both again soon", async () => {
     const [first = 0, second = 0] = await pids();
     const asked = Array.from({ length: 20 }, () => db.point.query("select pg_sleep(0.005) is null as slept", []));
     await end(first);
@@ -80,7 +80,7 @@ describe("point reads", () => {
     assert.equal((await pids()).size, 2);
   });
 
-  it("begin to work when the database comes up after us", async () => {
+  it("start to work when the database starts later than the process", async () => {
     const { hostname, port, pathname, username } = new URL(url);
     const socket = join(decodeURIComponent(hostname), `.s.PGSQL.${port}`);
     const relay = createServer((caller) => caller.pipe(connect(socket)).pipe(caller));

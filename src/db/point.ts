@@ -6,10 +6,10 @@ import { loader, type Lookup } from "./loader.ts";
 import type { Log } from "./log.ts";
 import type { StatementNames } from "./statements.ts";
 
-/** Reads of a few rows by key, over connections that all requests share: never a list, never a write. */
+/** Reads of a few rows by key over connections that all requests share; never a list or a write. */
 export interface PointReads {
   query<Row>(text: string, values: unknown[]): Promise<Row[]>;
-  /** The row of a key, read together with all that is asked for in the same turn of the event loop. */
+  /** Loads a row by key, batched with all keys requested in the same turn of the event loop. */
   load<Key extends string | number, Row>(lookup: Lookup<Key, Row>, key: Key): Promise<Row | undefined>;
 }
 
@@ -19,7 +19,7 @@ export interface PointConnections extends PointReads {
 
 type MakeRow = (values: unknown[]) => unknown;
 
-/** Compiled once a statement: for rows of many columns the driver's own way of making objects is slower. */
+/** Compiles a function that builds rows, once per statement; the driver's generic one is slower for many columns. */
 function makeRowMaker(columns: string[]): MakeRow {
   const fields = columns.map((column, index) => `${JSON.stringify(column)}: values[${index}]`);
   // oxlint-disable-next-line typescript/no-implied-eval -- the names are those of our own statements, and quoted
@@ -48,9 +48,9 @@ export function openPointConnections(
   function rowMakerOf(name: string | undefined, fields: FieldDef[]): MakeRow {
     const known = name === undefined ? undefined : rowMakers.get(name);
     if (known) return known;
-    const made = makeRowMaker(fields.map((field) => field.name));
-    if (name !== undefined) rowMakers.set(name, made);
-    return made;
+    const maker = makeRowMaker(fields.map((field) => field.name));
+    if (name !== undefined) rowMakers.set(name, maker);
+    return maker;
   }
 
   async function query<Row>(text: string, values: unknown[], retried = false): Promise<Row[]> {

@@ -1,80 +1,97 @@
+import { hash } from "node:crypto";
 import { Client } from "pg";
 import { connectionConfig } from "./sessions.ts";
 
-const FIRST_NAMES =
-  "Ada,Alan,Amara,Anders,Aoife,Bela,Bruno,Carla,Chen,Chidi,Dario,Diana,Edsger,Elif,Emeka,Fatima,Femi,Grace,Hana,Haruto," +
-  "Ines,Ivan,Jamal,Jana,Joan,Kaito,Karim,Ken,Lars,Leila,Linus,Lucia,Mahsa,Margaret,Maria,Mateo,Mei,Milan,Nadia,Nils," +
-  "Noor,Olga,Omar,Paolo,Priya,Quentin,Radia,Rosa,Sana,Selma,Sofia,Tariq,Tomas,Uma,Vera,Wei,Xenia,Yara,Yusuf,Zoe";
-const LAST_NAMES =
-  "Abe,Adeyemi,Ahmed,Andersen,Bauer,Berg,Bianchi,Castro,Costa,Dijkstra,Diaz,Eriksen,Fischer,Garcia,Gupta,Haddad,Hansen," +
-  "Hopper,Ivanova,Jansen,Kaya,Khan,Kim,Knuth,Kovacs,Lamarr,Larsen,Lee,Lovelace,Marino,Martin,Meyer,Mori,Moreau,Nagy," +
-  "Nguyen,Novak,Okafor,Olsen,Park,Patel,Perez,Perlman,Petrov,Popa,Rossi,Sato,Schmidt,Silva,Singh,Suzuki,Tanaka,Turing," +
-  "Vargas,Virtanen,Wagner,Wang,Weber,Yilmaz,Zhang";
+/** A statement of a seed. */
+export interface SeedStatement {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+  /** Repeats the statement for the numbers from 1 to `count`: `$1` and `$2` are the first and the last of each chunk. */
+  readonly chunks?: { readonly count: number; readonly size: number };
+}
 
-const CHUNK = 20_000;
+/** Fills some tables; the same size produces the same rows. */
+export interface SeedStep<Size> {
+  readonly name: string;
+  /** The tables that get most of the rows. */
+  readonly tables: readonly string[];
+  /** An empty list skips the step. */
+  readonly statements: (size: Size) => readonly SeedStatement[];
+  /** Removes the rows again, for a step that no later one builds on. */
+  readonly clear?: string;
+}
 
-/** Adds users of every kind: about two in a hundred are blocked, two external, one a bot, ten have a second factor. */
-export async function seedUsers(url: string, count: number, tell: (state: string) => void) {
+/** With more rows than this it is several times faster to build an index afterwards than to update it. */
+const MANY_ROWS = 100_000;
+
+/** Identifies the rows that a step inserts at a size. */
+export const seedChecksum = <Size>(step: SeedStep<Size>, size: Size): string =>
+  hash("sha256", JSON.stringify(step.statements(size)));
+
+/** Runs a step on a connection of its own, on which its statements can share temporary tables. */
+export async function runSeedStep<Size>(
+  url: string,
+  step: SeedStep<Size>,
+  size: Size,
+  report: (state: string) => void = () => {},
+) {
+  const statements = step.statements(size);
+  if (statements.length === 0) return;
   const client = new Client(connectionConfig({ url, statementTimeout: 0, lockTimeout: 10_000 }));
   await client.connect();
   try {
-    // The indexes are built again at the end, which is several times faster than keeping them.
-    const indexes = await dropSlowIndexes(client, count);
-    for (let done = 0; done < count; done += CHUNK) {
-      await client.query(INSERT, [
-        done + 1,
-        Math.min(done + CHUNK, count),
-        FIRST_NAMES.split(","),
-        LAST_NAMES.split(","),
-      ]);
-      tell(`${Math.floor(((done + CHUNK) / count) * 100)} %`);
-    }
+    const indexes = await dropIndexes(client, step.tables, statements);
+    for (const statement of statements) await run(client, statement, report);
     for (const [at, definition] of indexes.entries()) {
-      tell(`index ${at + 1} of ${indexes.length}`);
+      report(`index ${at + 1} of ${indexes.length}`);
       await client.query(definition);
     }
-    tell("statistics");
-    await client.query("vacuum analyze users, namespaces, personal_access_tokens");
+    report("statistics");
+    await client.query(`vacuum analyze ${step.tables.join(", ")}`);
   } finally {
     await client.end();
   }
 }
 
-async function dropSlowIndexes(client: Client, count: number): Promise<string[]> {
-  if (count < 5 * CHUNK) return [];
-  const { rows } = await client.query<{ indexname: string; indexdef: string }>(
-    "select indexname, indexdef from pg_indexes where schemaname = 'public' and tablename = 'users' and indexdef not like '%UNIQUE%'",
-  );
-  for (const { indexname } of rows) await client.query(`drop index ${indexname}`);
-  return rows.map(({ indexdef }) => indexdef);
+/** Undoes a step. */
+export async function clearSeedStep(url: string, clear: string) {
+  const client = new Client(connectionConfig({ url, statementTimeout: 0, lockTimeout: 10_000 }));
+  await client.connect();
+  try {
+    await client.query(clear);
+  } finally {
+    await client.end();
+  }
 }
 
-const INSERT = `
-  with numbered as (
-    select n, ('x' || substr(md5(n::text), 1, 7))::bit(28)::int as name_dice,
-      ('x' || substr(md5(n::text), 9, 7))::bit(28)::int as dice
-    from generate_series($1::int, $2::int) n
-  ), named as (
-    select n, dice, ($3::text[])[1 + name_dice % cardinality($3::text[])] as first,
-      ($4::text[])[1 + (name_dice / 64) % cardinality($4::text[])] as last
-    from numbered
-  ), spaces as (
-    insert into namespaces (path, name)
-    select lower(first || '.' || last) || '.' || n, first || ' ' || last from named
-    returning id, path
-  )
-  insert into users (username, name, email, public_email, state, user_type, external, admin, auditor, two_factor_enabled,
-    bio, location, organization, job_title, confirmed_at, created_at, updated_at, last_activity_on, namespace_id)
-  select s.path, first || ' ' || last, s.path || '@example.com',
-    case when dice % 20 = 1 then s.path || '@public.example.com' end,
-    case dice % 200 when 0 then 'blocked' when 1 then 'blocked' when 2 then 'blocked' when 3 then 'blocked'
-      when 4 then 'deactivated' when 5 then 'banned' else 'active' end,
-    case when dice % 100 = 50 then 'project_bot' when dice % 500 = 51 then 'service_account' else 'human' end,
-    dice % 50 = 7, dice % 10000 = 13, dice % 5000 = 17, dice % 10 = 3,
-    'Made-up person number ' || n, last || 'ville', (array['Harbour', 'Mast', 'Keel', 'Anchor'])[1 + dice % 4] || ' Works',
-    (array['Engineer', 'Designer', 'Operator', 'Writer'])[1 + dice % 4],
-    '2020-01-01T00:00:00Z'::timestamptz + n * interval '3 minutes', '2020-01-01T00:00:00Z'::timestamptz + n * interval '3 minutes',
-    '2020-01-01T00:00:00Z'::timestamptz + n * interval '3 minutes' + (dice % 100000) * interval '1 minute',
-    '2026-01-01'::date + dice % 300, s.id
-  from named join spaces s on s.path = lower(first || '.' || last) || '.' || n
-  order by n`;
+async function run(client: Client, { text, values = [], chunks }: SeedStatement, report: (state: string) => void) {
+  if (!chunks) {
+    await client.query(text, [...values]);
+    return;
+  }
+  const { count, size } = chunks;
+  for (let done = 0; done < count; done += size) {
+    report(`${Math.floor((done / count) * 100)} %`);
+    await client.query(text, [done + 1, Math.min(done + size, count), ...values]);
+  }
+}
+
+/** Drops the indexes of tables that gain more rows than they have, and returns their definitions. */
+async function dropIndexes(client: Client, tables: readonly string[], statements: readonly SeedStatement[]) {
+  const rows = Math.max(...statements.map(({ chunks }) => chunks?.count ?? 0));
+  if (rows < MANY_ROWS) return [];
+  const dropped: string[] = [];
+  for (const table of tables) {
+    const { rowCount } = await client.query(`select from ${table} offset ${rows} limit 1`);
+    if (rowCount !== 0) continue;
+    // An index of a partitioned table cannot be recreated from its definition.
+    const { rows: indexes } = await client.query<{ indexname: string; indexdef: string }>(
+      `select indexname, indexdef from pg_indexes where schemaname = 'public' and tablename = $1
+         and indexdef not like '%UNIQUE%' and indexdef not like '% ON ONLY %'`,
+      [table],
+    );
+    for (const { indexname } of indexes) await client.query(`drop index ${indexname}`);
+    dropped.push(...indexes.map(({ indexdef }) => indexdef));
+  }
+  return dropped;
+}

@@ -27,12 +27,12 @@ async function ask(url: string, statement: string): Promise<unknown> {
 const postmaster = async (dataDir: string) =>
   Number((await readFile(join(dataDir, "postmaster.pid"), "utf8")).split("\n")[0]);
 
-describe("the trial engine", () => {
+describe("the trial server", () => {
   const base = join(tmpdir(), `fairlead-engine-${randomUUID()}`);
   const dataDir = join(base, "data");
   after(() => rm(base, { recursive: true }));
 
-  test("is made on the first start and keeps its data over a restart", async () => {
+  test("is created at the first start and keeps its data over a restart", async () => {
     const first = await startServer({ dataDir, settings });
     assert.equal(await ask(first.url, "select current_setting('listen_addresses')"), "");
     await ask(first.url, "create extension pg_trgm");
@@ -75,28 +75,28 @@ describe("the trial engine", () => {
     }
   });
 
-  test("starts although a crash left a number that now belongs to another process", async () => {
+  test("starts although a crash left a pid that now belongs to another process", async () => {
     await writeFile(join(dataDir, "postmaster.pid"), `${process.pid}\n${dataDir}\n1\n5432\n${dataDir}\n\n`);
     const server = await startServer({ dataDir, settings });
     assert.notEqual(await postmaster(dataDir), process.pid);
     await server.stop();
   });
 
-  test("tells which version a directory needs", async () => {
+  test("reports which version a directory needs", async () => {
     const old = join(base, "old");
     await mkdir(old);
     await writeFile(join(old, "PG_VERSION"), "9\n");
-    await assert.rejects(startServer({ dataDir: old }), /old was made by PostgreSQL 9 \(found: \d+ in /);
+    await assert.rejects(startServer({ dataDir: old }), /old was created by PostgreSQL 9 \(found: \d+ in /);
   });
 
-  test("tells PostgreSQL's own words when it does not start", async () => {
+  test("reports PostgreSQL's own error when it does not start", async () => {
     await assert.rejects(
       startServer({ dataDir, settings: { shared_buffers: "little" } }),
       /invalid value for parameter "shared_buffers"/,
     );
   });
 
-  test("takes a directory whose path is too long for a socket", async () => {
+  test("accepts a directory whose path is too long for a socket", async () => {
     const far = join(base, "d".repeat(120));
     const server = await startServer({ dataDir: far, settings });
     assert.equal(await ask(server.url, "select 1"), 1);

@@ -11,29 +11,29 @@ export interface Session {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** How long a caller waits for a connection, new or of the pool. */
-const CONNECT_TIMEOUT = 2_000;
-/** A machine that vanished without a word is noticed this long after the last word. */
-const KEEP_ALIVE_DELAY = 10_000;
+/** How long a caller waits for a connection, new or pooled. */
+const CONNECT_TIMEOUT_MS = 2_000;
+/** TCP keep-alive notices a vanished machine after this much silence. */
+const KEEP_ALIVE_DELAY_MS = 10_000;
 
-/** The settings that every connection starts with, sent with the first message so that they cost no round trip. */
+/** The settings of every connection, sent in the startup message so that they cost no round trip. */
 export function connectionConfig({ url, statementTimeout, lockTimeout, settings }: Session): ClientConfig {
   const all = {
     statement_timeout: statementTimeout,
     lock_timeout: lockTimeout,
     idle_in_transaction_session_timeout: 10_000,
-    // The parsers read times and bytes in exactly these forms.
+    // The parsers expect exactly these formats.
     TimeZone: "UTC",
     DateStyle: "ISO",
     bytea_output: "hex",
-    // Compiling a query pays for reports of seconds, never for ours.
+    // JIT compilation pays off for queries of seconds only.
     jit: "off",
-    // Starting helpers takes longer than our statements, and requests are many enough to keep the cores busy.
+    // Starting parallel workers takes longer than our statements, and concurrent requests keep the cores busy.
     max_parallel_workers_per_gather: 0,
     ...settings,
   };
   const ours = Object.entries(all).map(([name, value]) => `-c ${name}=${value}`);
-  // The driver would let `options` of the address replace ours, so they are joined, and ours come last and win.
+  // The driver lets `options` of the URL replace ours, so both are joined; ours come last and win.
   const address = URL.parse(url);
   const given = address?.searchParams.get("options") ?? "";
   address?.searchParams.delete("options");
@@ -41,9 +41,9 @@ export function connectionConfig({ url, statementTimeout, lockTimeout, settings 
     connectionString: address?.href ?? url,
     options: [given, ...ours].join(" ").trim(),
     fallback_application_name: "fairlead",
-    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     types: typeParsers,
   };
 }

@@ -2,20 +2,20 @@ import { hash } from "node:crypto";
 
 /** Names statements by their text, so that PostgreSQL parses and plans each of them once a connection. */
 export interface StatementNames {
-  /** The name of a statement; none for what cannot be prepared (begin, commit, DDL). */
+  /** The name of a statement; undefined if it cannot be prepared (begin, commit, DDL). */
   of(text: string): string | undefined;
-  /** Gives a statement another name after a migration made what connections hold under `stale` useless. */
+  /** Renames a statement after a migration invalidated what connections prepared under `stale`. */
   renew(text: string, stale: string | undefined): void;
   /** How many names are remembered. */
   count(): number;
 }
 
 /**
- * How many statements a connection may hold: each costs it memory, and callers can ask for more combinations of filters
- * than anyone needs. A connection with more is closed when its work is done.
+ * How many prepared statements a connection may hold: each takes memory, and callers can send many combinations of
+ * filters. A connection that holds more is closed after its current work.
  */
-export const MOST_HELD = 500;
-const MOST_REMEMBERED = 5_000;
+export const MAX_PREPARED = 500;
+const MAX_REMEMBERED = 5_000;
 const PREPARED = /^\s*(?:select|insert|update|delete|merge|with|values)\b/i;
 
 export function statementNames(): StatementNames {
@@ -25,8 +25,8 @@ export function statementNames(): StatementNames {
     of(text) {
       const known = names.get(text);
       if (known !== undefined || !PREPARED.test(text)) return known;
-      // A name follows from the text, so that forgetting all of them loses nothing.
-      if (names.size === MOST_REMEMBERED) names.clear();
+      // Names are derived from the text, so they can be forgotten without loss.
+      if (names.size === MAX_REMEMBERED) names.clear();
       const name = hash("sha256", text, "base64url");
       names.set(text, name);
       return name;
@@ -38,5 +38,5 @@ export function statementNames(): StatementNames {
   };
 }
 
-/** For statements that are not to be prepared. */
+/** For connections that prepare no statements. */
 export const noNames: StatementNames = { of: () => undefined, renew() {}, count: () => 0 };
