@@ -2,17 +2,26 @@ import type { Config } from "#config.ts";
 import type { Databases } from "#db/database.ts";
 import type { Settings } from "#db/settings.ts";
 import { forbidden, unauthenticated } from "#lib/refusal.ts";
-import type { Actor, CallerRow, FindCaller } from "./actor.ts";
+import {
+  type Actor,
+  actorOf,
+  type TokenRow,
+  type FindToken,
+  isAdministrator,
+  type Principal,
+  type PrincipalKind,
+} from "./principal.ts";
+import { needsAdministrator } from "./roles.ts";
 import type { Scope } from "./scopes.ts";
 
 /** What a rule may look at: who asks and from where, the names in the path, and the database. Never query or body. */
-export interface Caller extends Origin {
+export interface Caller<Who extends Principal = Principal> extends Origin {
   readonly config: Config;
   readonly settings: Settings;
   readonly db: Databases;
-  readonly actor: Actor | null;
-  /** The row that the token led to; absent where another user acts through sudo. */
-  readonly row: CallerRow | undefined;
+  readonly principal: Who;
+  /** The row of the token; undefined if another user acts through sudo. */
+  readonly row: TokenRow | undefined;
   readonly path: Readonly<Record<string, string>>;
 }
 
@@ -20,28 +29,47 @@ export interface Caller extends Origin {
 export interface Origin {
   readonly address: string;
   readonly requestId: string;
-  /** What the program that made it calls itself. */
+  /** The User-Agent header. */
   readonly agent: string;
 }
 
-/** Who may call an endpoint, said once: it is enforced, it is documented, and it hands on what it looked up. */
+/** Which kinds of principals a rule admits. A kind that is left out is a type error, so that each rule decides on it. */
+export type Admission = Readonly<Record<PrincipalKind, boolean>>;
+
+type Admitted<Admits extends Admission> = Extract<
+  Principal,
+  { readonly kind: { [Kind in PrincipalKind]: Admits[Kind] extends false ? never : Kind }[PrincipalKind] }
+>;
+
+/** Users over HTTP. SSH keys and jobs use repositories, but no endpoint. */
+export const USERS = {
+  anonymous: false,
+  "user by token": true,
+  "user by session": true,
+  "user by SSH key": false,
+  "user by job": false,
+  "deploy key": false,
+} as const satisfies Admission;
+
+export const USERS_AND_ANONYMOUS = { ...USERS, anonymous: true } as const satisfies Admission;
+
+/** Who may call an endpoint: the rule is enforced, documented, and grants the handler what it looked up. */
 export interface Access<Granted extends object> {
   /** The rule in words, as the documentation shows it. */
   readonly rule: string;
-  /** False where a caller without a token may pass. */
-  readonly signedIn: boolean;
-  /** Scopes that open the endpoint beside `api` and, for reads, `read_api`. */
+  readonly admits: Admission;
+  /** Scopes that are enough besides `api` and, for reads, `read_api`. */
   readonly scopes: readonly Scope[];
-  /** Where git asks: a token may come as the password of Basic, and `read_api` opens nothing. */
+  /** For git clients: a token may be the password of Basic authentication, and `read_api` is not enough. */
   readonly forGit?: true;
-  /** A rule that needs more than the usual columns of the caller brings its own statement, so that one read serves both. */
-  readonly findCaller?: FindCaller;
-  /** Where one signs in or follows a mailed link: a session of before is not looked at, and no other site may ask. */
+  /** A statement that reads more than the usual columns of the caller, so that one read is enough. */
+  readonly findToken?: FindToken;
+  /** For signing in and mailed links: an existing session is ignored, and requests of other sites are refused. */
   readonly signsIn?: true;
-  /** Where nobody's name matters: tokens and cookies are not read, so that a wrong one is neither refused nor looked up. */
+  /** Tokens and cookies are neither looked up nor refused. */
   readonly ignoresCredentials?: true;
-  /** What to do when a revoked token is shown here, before it is refused. */
-  readonly onRevokedToken?: (db: Databases, row: CallerRow, origin: Origin) => Promise<void>;
+  /** Called when a revoked token is used here, before it is refused. */
+  readonly onRevokedToken?: (db: Databases, row: TokenRow, origin: Origin) => Promise<void>;
   check(caller: Caller): Granted | Promise<Granted>;
 }
 
@@ -49,32 +77,51 @@ interface Options {
   readonly scopes?: readonly Scope[];
 }
 
-export const anyone = ({ scopes = [] }: Options = {}): Access<{ actor: Actor | null }> => ({
-  rule: "anyone",
-  signedIn: false,
-  scopes,
-  check: ({ actor }) => ({ actor }),
-});
-
-export const signedIn = ({ scopes = [] }: Options = {}): Access<{ actor: Actor }> => ({
-  rule: "anyone who is signed in",
-  signedIn: true,
-  scopes,
-  check: ({ actor }) => ({ actor: requireActor(actor) }),
-});
-
-export const administrator = ({ scopes = [] }: Options = {}): Access<{ actor: Actor }> => ({
-  rule: "administrators",
-  signedIn: true,
-  scopes,
-  check({ actor }) {
-    const found = requireActor(actor);
-    if (!found.user.admin) throw forbidden();
-    return { actor: found };
-  },
-});
-
-export function requireActor(actor: Actor | null): Actor {
-  if (!actor) throw unauthenticated();
-  return actor;
+/** Defines a rule whose `check` gets only the kinds of principals that it admits. */
+export function defineRule<Granted extends object, const Admits extends Admission>({
+  check,
+  ...rule
+}: Omit<Access<Granted>, "admits" | "check"> & {
+  readonly admits: Admits;
+  check(caller: Caller<Admitted<Admits>>): Granted | Promise<Granted>;
+}): Access<Granted> {
+  return {
+    ...rule,
+    check(caller) {
+      requireAdmitted(rule, caller.principal);
+      return check(caller as Caller<Admitted<Admits>>);
+    },
+  };
 }
+
+/** Refuses a principal of a kind that a rule does not admit. */
+export function requireAdmitted({ admits, rule }: Pick<Access<object>, "admits" | "rule">, { kind }: Principal) {
+  if (!admits[kind]) throw kind === "anonymous" ? unauthenticated() : forbidden(`This is for ${rule}`);
+}
+
+export const anyone = ({ scopes = [] }: Options = {}): Access<{ actor: Actor | null }> =>
+  defineRule({
+    rule: "anyone",
+    admits: USERS_AND_ANONYMOUS,
+    scopes,
+    check: ({ principal }) => ({ actor: actorOf(principal) }),
+  });
+
+export const signedIn = ({ scopes = [] }: Options = {}): Access<{ actor: Actor }> =>
+  defineRule({
+    rule: "anyone who is signed in",
+    admits: USERS,
+    scopes,
+    check: ({ principal }) => ({ actor: principal }),
+  });
+
+export const administrator = ({ scopes = [] }: Options = {}): Access<{ actor: Actor }> =>
+  defineRule({
+    rule: "administrators",
+    admits: USERS,
+    scopes,
+    check({ principal }) {
+      if (!isAdministrator(principal)) throw needsAdministrator();
+      return { actor: principal };
+    },
+  });

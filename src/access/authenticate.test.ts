@@ -4,12 +4,13 @@ import { type Kind, Refusal } from "#lib/refusal.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { type Access, anyone, signedIn } from "./access.ts";
 import { authenticate, type Credentials, tokenDigest } from "./authenticate.ts";
+import { actorOf, ANONYMOUS } from "./principal.ts";
 import type { Scope } from "./scopes.ts";
-import { csrfTokenOf, newSessionSecret, type ShownSession } from "./sessions.ts";
+import { csrfTokenOf, newSessionSecret, type SessionCredentials } from "./sessions.ts";
 
 const ORIGIN = { address: "127.0.0.1", requestId: "test", agent: "test" };
 
-/** What the wire makes of each refusal is the matter of the conventions; here it is who is refused first, and why. */
+/** The order and the reasons of refusals; test/conventions tests how each is answered. */
 describe("authenticate", () => {
   let app: TestApp;
   before(async () => {
@@ -45,14 +46,15 @@ describe("authenticate", () => {
   const REVOKED = "Token was revoked. You have to re-authorize from the user.";
   const LACKS_SCOPE = "The request requires higher privileges than provided by the access token.";
 
-  test("without a token nobody acts, and sudo without one is refused", async () => {
-    assert.deepEqual(await as(undefined), { actor: null, row: undefined, used: undefined });
+  test("without a token the caller is anonymous, and sudo is refused", async () => {
+    assert.deepEqual(await as(undefined), { principal: ANONYMOUS, row: undefined, used: undefined });
     await refused(as(undefined, "root"), "unauthenticated", "401 Unauthorized");
   });
 
-  test("a token leads to its user with the scopes it has", async () => {
+  test("a token authenticates its user with its scopes", async () => {
     const user = await app.makeUser({}, ["read_user", "api"]);
-    const { actor, row, used } = await as(user.token);
+    const { principal, row, used } = await as(user.token);
+    const actor = actorOf(principal);
     assert.equal(actor?.user.id, user.id);
     assert.deepEqual(actor.kind === "user by token" && actor.token, {
       id: user.tokenId,
@@ -63,9 +65,9 @@ describe("authenticate", () => {
     assert.equal(used, row);
   });
 
-  test("the same token twice is one, two that differ are none", async () => {
+  test("the same token twice is accepted, two different ones are refused", async () => {
     const [one, other] = [await app.makeUser(), await app.makeUser()];
-    assert.equal((await as([one.token, one.token])).actor?.user.id, one.id);
+    assert.equal(actorOf((await as([one.token, one.token])).principal)?.user.id, one.id);
     await refused(as([one.token, other.token]), "unauthenticated", "401 Unauthorized");
     await refused(as([one.token, one.token, "flpat-unknown"]), "unauthenticated", "401 Unauthorized");
   });
@@ -86,7 +88,7 @@ describe("authenticate", () => {
     await refused(as((await app.makeUser()).token, "root"), "forbidden", "403 Forbidden - Must be admin to use sudo");
   });
 
-  test("tells why an account may not act", async () => {
+  test("says why an account may not act", async () => {
     for (const [columns, reason] of [
       [{ state: "blocked" }, "Your account has been blocked."],
       [{ state: "ldap_blocked" }, "Your account has been blocked."],
@@ -106,11 +108,11 @@ describe("authenticate", () => {
     }
     for (const user_type of ["human", "service_account", "project_bot", "service_user"] as const) {
       const { id, token } = await app.makeUser({ user_type });
-      assert.equal((await as(token)).actor?.user.id, id, user_type);
+      assert.equal(actorOf((await as(token)).principal)?.user.id, id, user_type);
     }
   });
 
-  test("read_api opens reads alone, and further scopes only where the rule names them", async () => {
+  test("read_api is enough for reads only, and other scopes only if the rule names them", async () => {
     const { id } = await app.makeUser();
     const withScopes = async (...scopes: Scope[]) => (await app.makeToken(id, { scopes })).token;
     const userRule = signedIn({ scopes: ["read_user"] });
@@ -124,7 +126,7 @@ describe("authenticate", () => {
     });
   });
 
-  test("a revoked token is told to the rule that wants to know, an expired one is not", async () => {
+  test("onRevokedToken is called for a revoked token, not for an expired one", async () => {
     const { id } = await app.makeUser();
     const told: number[] = [];
     const rule: Access<object> = {
@@ -148,9 +150,10 @@ describe("authenticate", () => {
       user = await app.makeUser();
     });
 
-    test("the user acts with the administrator's token, and both are known", async () => {
+    test("the user acts with the administrator's token, and both are in the result", async () => {
       for (const target of [user.id, String(user.id), user.username, user.username.toUpperCase()]) {
-        const { actor, row, used } = await as(admin.token, target);
+        const { principal, row, used } = await as(admin.token, target);
+        const actor = actorOf(principal);
         assert.equal(actor?.user.id, user.id);
         assert.equal(actor.user.admin, false);
         assert.equal(actor.sudoer?.id, admin.id);
@@ -160,26 +163,26 @@ describe("authenticate", () => {
       }
     });
 
-    test("needs the scope, also on a token that may do everything else", async () => {
+    test("needs the scope, even on a token with the scope api", async () => {
       const { token } = await app.makeToken(admin.id, { scopes: ["api"] });
       await assert.rejects(as(token, user.id), {
         details: { token: { error: "insufficient_scope", description: LACKS_SCOPE, scope: "sudo" } },
       });
     });
 
-    test("needs an administrator, also with the scope", async () => {
+    test("needs an administrator, even with the scope", async () => {
       const { token } = await app.makeToken(user.id, { scopes: ["api", "sudo"] });
       await refused(as(token, user.id), "forbidden", "403 Forbidden - Must be admin to use sudo");
     });
 
-    test("a former administrator's token has lost it", async () => {
+    test("is refused to a former administrator", async () => {
       const former = await app.makeUser({ admin: true }, ["api", "sudo"]);
       await as(former.token, user.id);
       await app.services.db.write.updateTable("users").set({ admin: false }).where("id", "=", former.id).execute();
       await refused(as(former.token, user.id), "forbidden", "403 Forbidden - Must be admin to use sudo");
     });
 
-    test("is refused for users who may not act, and for nobody", async () => {
+    test("is refused for users who may not act, and for unknown ones", async () => {
       const blocked = await app.makeUser({ state: "blocked" });
       const bot = await app.makeUser({ user_type: "alert_bot" });
       await refused(as(admin.token, blocked.id), "forbidden", "403 Forbidden - Your account has been blocked.");
@@ -199,8 +202,8 @@ describe("authenticate", () => {
   });
 
   describe("by a session", () => {
-    /** A session of somebody, as a page of ours shows it. */
-    async function makeSession({ id }: TestUser): Promise<ShownSession> {
+    /** A session of a user, as a page of ours sends it. */
+    async function makeSession({ id }: TestUser): Promise<SessionCredentials> {
       const secret = newSessionSecret();
       await app.services.db.write
         .insertInto("sessions")
@@ -209,7 +212,7 @@ describe("authenticate", () => {
       return { secret, csrfToken: csrfTokenOf(secret), sameOrigin: true };
     }
     const bySession = (
-      session: ShownSession,
+      session: SessionCredentials,
       {
         reads = true,
         access = signedIn(),
@@ -223,19 +226,19 @@ describe("authenticate", () => {
         reads,
       );
 
-    test("its user acts, whatever scope the endpoint wants", async () => {
+    test("authenticates its user, whatever scope the endpoint needs", async () => {
       const user = await app.makeUser();
       const session = await makeSession(user);
       for (const reads of [true, false]) {
-        const { actor, row, used } = await bySession(session, { reads });
-        assert.equal(actor?.kind, "user by session");
-        assert.equal(actor.user.id, user.id);
+        const { principal, row, used } = await bySession(session, { reads });
+        assert.equal(principal.kind, "user by session");
+        assert.equal(principal.user.id, user.id);
         assert.equal(row, undefined, "there is no token's row");
         assert.equal(used?.id, user.id);
       }
     });
 
-    test("a cookie alone is nobody to a read and refused by a write, known or not", async () => {
+    test("a cookie alone is anonymous for a read and refused for a write, valid or not", async () => {
       const known = await makeSession(await app.makeUser());
       const unknown = { ...known, secret: newSessionSecret() };
       for (const shown of [
@@ -244,11 +247,11 @@ describe("authenticate", () => {
         { ...known, sameOrigin: false },
         unknown,
       ]) {
-        assert.equal((await bySession(shown)).actor, null);
+        assert.equal((await bySession(shown)).principal, ANONYMOUS);
         await refused(bySession(shown, { reads: false }), "forbidden", /not made by a page of this site/);
         assert.equal(
-          (await bySession(shown, { reads: false, access: anyone() })).actor,
-          null,
+          (await bySession(shown, { reads: false, access: anyone() })).principal,
+          ANONYMOUS,
           "where anyone may write",
         );
         await refused(bySession(shown, { sudo: "root" }), "unauthenticated", "401 Unauthorized");
@@ -276,16 +279,16 @@ describe("authenticate", () => {
       await refused(bySession(administrator, { sudo: "root" }), "forbidden", /Only a token can be used with sudo/);
     });
 
-    test("a token beside it is the caller", async () => {
+    test("a token in the same request takes precedence", async () => {
       const user = await app.makeUser();
       const session = await makeSession(await app.makeUser());
-      const { actor } = await bySession(session, { tokens: [user.token] });
-      assert.equal(actor?.kind, "user by token");
-      assert.equal(actor.user.id, user.id);
+      const { principal } = await bySession(session, { tokens: [user.token] });
+      assert.equal(principal.kind, "user by token");
+      assert.equal(principal.user.id, user.id);
       await refused(bySession(session, { tokens: ["flpat-unknown"] }), "unauthenticated", "401 Unauthorized");
     });
 
-    test("where one signs in it is not looked at, but another site is", async () => {
+    test("is ignored for signing in, where another site is refused", async () => {
       const shown = { secret: "planted", csrfToken: undefined, sameOrigin: false };
       const ask = (foreign: boolean) =>
         authenticate(
@@ -294,7 +297,7 @@ describe("authenticate", () => {
           { ...signedIn(), signsIn: true },
           false,
         );
-      assert.equal((await ask(false)).actor, null);
+      assert.equal((await ask(false)).principal, ANONYMOUS);
       await refused(ask(true), "forbidden", /not made by a page of this site/);
     });
   });

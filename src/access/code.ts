@@ -1,24 +1,20 @@
 import { forbidden } from "#lib/refusal.ts";
 import type { Access } from "./access.ts";
-import type { Actor, Somebody } from "./actor.ts";
-import { hasRole, inProject, openTo, type ProjectSeen } from "./containers.ts";
+import type { Actor } from "./principal.ts";
+import { hasRole, inProject, mayUse, type ProjectSeen } from "./containers.ts";
 import type { Scope } from "./scopes.ts";
 
-/** What one may want with the code of a project: to read it, or to change it too. */
+/** What a caller wants to do with the repository of a project. */
 export type CodeNeed = "read" | "push";
 
-/** Why somebody who sees a project may not use its code, or undefined. */
-export function codeProblem(need: CodeNeed, actor: Somebody | null, project: ProjectSeen): string | undefined {
-  if (project.code_access === "disabled") return "The repository of this project is switched off";
+/** Why a caller who sees a project may not use its repository, or undefined. */
+export function codeProblem(need: CodeNeed, actor: Actor | null, project: ProjectSeen): string | undefined {
+  if (project.repository_access_level === "disabled") return "The repository of this project is switched off";
   if (need === "push") {
     if (!hasRole(actor, project, "developer")) return "You are not allowed to push code to this project";
     return project.archived ? "The project is archived" : undefined;
   }
-  // Guests of what is closed see plans and talk, not code.
-  const open = project.code_access === "enabled" && openTo(actor, project.visibility);
-  return open || hasRole(actor, project, "reporter")
-    ? undefined
-    : "You are not allowed to download code from this project";
+  return mayUse(actor, project, "repository") ? undefined : "You are not allowed to download code from this project";
 }
 
 const RULES: Readonly<Record<CodeNeed, string>> = {

@@ -1,4 +1,6 @@
-/** What a membership is worth, by name; the numbers are what the wire and the tables hold. */
+import { forbidden } from "#lib/refusal.ts";
+
+/** Access levels by name; the API and the database use the numbers. */
 export const LEVELS = {
   minimal: 5,
   guest: 10,
@@ -9,8 +11,17 @@ export const LEVELS = {
   owner: 50,
 } as const;
 
-/** A role in a project. Minimal access is to one group and never to what is in it. */
+/** A role in a project. Minimal access is to one group only, not to what is in it. */
 export type Role = Exclude<keyof typeof LEVELS, "minimal">;
+
+/** The name of a role as people know it. */
+export const roleName = (role: Role): string => role.charAt(0).toUpperCase() + role.slice(1);
+
+/** Refuses somebody who sees a group or project and lacks the role that something takes. */
+export const needsRole = (role: Role, place: "project" | "group" | "parent group") =>
+  forbidden(`This takes at least the role ${roleName(role)} in the ${place}`);
+
+export const needsAdministrator = () => forbidden("This takes an administrator");
 
 export type Visibility = "private" | "internal" | "public";
 export const VISIBILITIES = { private: 0, internal: 10, public: 20 } as const;

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pino from "pino";
 import { type TestApp, testApp } from "#test/support/app.ts";
-import { callerByDigest } from "./callers.ts";
+import { tokenByDigest } from "./acting-users.ts";
 import { tokenDigest } from "./authenticate.ts";
-import { callerBySession, newSessionSecret } from "./sessions.ts";
+import { sessionByDigest, newSessionSecret } from "./sessions.ts";
 import { recordTokenUse } from "./token-use.ts";
 
 describe("the use of tokens", () => {
@@ -15,7 +15,7 @@ describe("the use of tokens", () => {
   after(() => app.close());
 
   async function rowOf(token: string) {
-    const row = await callerByDigest(app.services.db, tokenDigest(token));
+    const row = await tokenByDigest(app.services.db, tokenDigest(token));
     assert.ok(row);
     return row;
   }
@@ -29,10 +29,10 @@ describe("the use of tokens", () => {
         .executeTakeFirstOrThrow()
     ).last_used_at;
 
-  test("is written when it stops, for the token and for its user's last day", async () => {
+  test("is written on stop, for the token and for its user's last activity", async () => {
     const user = await app.makeUser();
     const use = recordTokenUse(app.services.db, pino({ level: "silent" }));
-    use.note(await rowOf(user.token));
+    use.record(await rowOf(user.token));
     assert.equal(await usedAt(user.tokenId), null);
     await use.stop();
     assert.notEqual(await usedAt(user.tokenId), null);
@@ -54,13 +54,13 @@ describe("the use of tokens", () => {
       const { id, token } = await app.makeToken(user.id, { last_used_at: minutesAgo(minutes) });
       const before = await usedAt(id);
       const use = recordTokenUse(app.services.db, pino({ level: "silent" }));
-      use.note(await rowOf(token));
+      use.record(await rowOf(token));
       await use.stop();
       assert.equal((await usedAt(id)) !== before, written, `${minutes} minutes`);
     }
   });
 
-  test("is written for the token that sudo is done with", async () => {
+  test("is written for the token that is used with sudo", async () => {
     const admin = await app.makeUser({ admin: true }, ["api", "sudo"]);
     const user = await app.makeUser();
     assert.equal((await app.get("/user", { token: admin.token, headers: { sudo: user.username } })).status, 200);
@@ -84,9 +84,9 @@ describe("the use of tokens", () => {
       .execute();
     const use = recordTokenUse(app.services.db, pino({ level: "silent" }));
     for (const digest of digests) {
-      const row = await callerBySession(app.services.db, digest);
+      const row = await sessionByDigest(app.services.db, digest);
       assert.ok(row);
-      use.note(row);
+      use.record(row);
     }
     await use.stop();
     const rows = await app.services.db.write

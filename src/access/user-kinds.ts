@@ -4,7 +4,7 @@ import type { Database } from "#db/types.ts";
 export type UserType = Selectable<Database["users"]>["user_type"];
 type State = Selectable<Database["users"]>["state"];
 
-/** Kinds of users that show `bot: true`. */
+/** Types of users that are shown with `bot: true`. */
 export const BOTS: ReadonlySet<UserType> = new Set([
   "alert_bot",
   "project_bot",
@@ -19,7 +19,7 @@ export const BOTS: ReadonlySet<UserType> = new Set([
   "duo_code_review_bot",
 ]);
 
-/** Kinds that work for people or projects; all others belong to the installation itself. */
+/** Types that are not internal; internal accounts belong to the installation itself. */
 export const NOT_INTERNAL: readonly UserType[] = ["human", "project_bot", "service_user", "service_account"];
 
 export const USER_TYPES: readonly UserType[] = [

@@ -1,16 +1,17 @@
 import type { Databases } from "#db/database.ts";
 import { type Lookup, texts } from "#db/loader.ts";
 
-/** Where a full path leads, and whether it is an address of before. */
-interface Found {
+/** What a full path names, and whether it is a previous path. */
+interface PathRow {
   readonly key: string;
   readonly namespace_id: number | null;
   readonly project_id: number | null;
   readonly moved: boolean;
 }
 
-// Each path gives a row, found or not. Each part of it is looked for below what the part before it led to; at each, what is there now wins over what was.
-const byFullPath: Lookup<string, Found> = {
+// Each path yields a row, found or not. Each segment is looked up below the one before it; a current path takes
+// precedence over a previous one.
+const byFullPath: Lookup<string, PathRow> = {
   text: `
     with recursive asked as (
       select key, string_to_array(key, '/') as parts from unnest($1::text[]) key
@@ -28,36 +29,36 @@ const byFullPath: Lookup<string, Found> = {
   key: (row) => row.key,
 };
 
-const MOST_PARTS = 21;
+const MAX_COMPONENTS = 21;
 
-async function find(db: Databases, fullPath: string): Promise<Found | undefined> {
+async function find(db: Databases, fullPath: string): Promise<PathRow | undefined> {
   const key = fullPath.toLowerCase();
-  return key === "" || key.split("/").length > MOST_PARTS ? undefined : db.point.load(byFullPath, key);
+  return key === "" || key.split("/").length > MAX_COMPONENTS ? undefined : db.point.load(byFullPath, key);
 }
 
-export interface Address {
+export interface ResolvedPath {
   readonly id: number;
-  /** True where the path is one of before. */
+  /** Whether it is a previous path, which redirects. */
   readonly moved: boolean;
 }
 
-/** No row has this id: whoever looks it up does the same work as for a thing that the caller may not see. */
-const NOWHERE: Address = { id: 0, moved: false };
+/** No row has this id; looking it up takes as long as for a container that the caller may not see. */
+const NOT_FOUND: ResolvedPath = { id: 0, moved: false };
 
 const idOf = (text: string): number => (/^\d{1,16}$/.test(text) ? Number(text) : Number.NaN);
 
-/** The id that a caller means by an id or a full path; the thing itself need not exist. */
-export async function projectAddress(db: Databases, idOrPath: string): Promise<Address> {
+/** Resolves the id or full path of a project; a project with that id need not exist. */
+export async function resolveProject(db: Databases, idOrPath: string): Promise<ResolvedPath> {
   const id = idOf(idOrPath);
   if (Number.isSafeInteger(id)) return { id, moved: false };
   const found = idOrPath.includes("/") ? await find(db, idOrPath) : undefined;
-  return found?.project_id ? { id: found.project_id, moved: found.moved } : NOWHERE;
+  return found?.project_id ? { id: found.project_id, moved: found.moved } : NOT_FOUND;
 }
 
-/** The same for a namespace, whose path may be one word. */
-export async function namespaceAddress(db: Databases, idOrPath: string): Promise<Address> {
+/** Resolves the id or full path of a namespace, which may have a single segment. */
+export async function resolveNamespace(db: Databases, idOrPath: string): Promise<ResolvedPath> {
   const id = idOf(idOrPath);
   if (Number.isSafeInteger(id)) return { id, moved: false };
   const found = await find(db, idOrPath);
-  return found?.namespace_id ? { id: found.namespace_id, moved: found.moved } : NOWHERE;
+  return found?.namespace_id ? { id: found.namespace_id, moved: found.moved } : NOT_FOUND;
 }

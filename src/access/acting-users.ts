@@ -1,14 +1,14 @@
 import type { Databases } from "#db/database.ts";
 import { bigints, digests, type Lookup, texts } from "#db/loader.ts";
-import type { ActingUser, CallerRow } from "./actor.ts";
+import type { ActingUser, TokenRow } from "./principal.ts";
 
-/** What every rule wants to know of a user, for statements with `users` as `u`. */
+/** The columns of an `ActingUser`, for statements with `users` as `u`. */
 export const actingUserColumns = `
   u.id, u.username, u.name, u.state, u.user_type, u.admin, u.external,
   u.confirmed_at is not null as confirmed, u.password_expired,
   case when u.user_type = 'service_account' then u.provisioned_by_group_id end as service_account_group_id`;
 
-/** While the group that a service account `u` belongs to waits for its end, the account is as good as gone. */
+/** A service account `u` is treated as deleted while its group is marked for deletion. */
 export const groupIsEnding = `
   u.user_type = 'service_account' and exists (
     select from namespaces g where g.id = u.provisioned_by_group_id and g.marked_for_deletion_at is not null)`;
@@ -20,7 +20,7 @@ export const tokenStateColumns = `
   (t.revoked_at is not null and t.revoked_at <= now()) or (${groupIsEnding}) as revoked,
   t.last_used_at is null or t.last_used_at < now() - interval '10 minutes' as use_unrecorded`;
 
-const byDigest: Lookup<string, CallerRow> = {
+const byDigest: Lookup<string, TokenRow> = {
   text: `
     select ${tokenStateColumns}, ${actingUserColumns}
     from personal_access_tokens t join users u on u.id = t.user_id
@@ -41,15 +41,15 @@ const byName: Lookup<string, ActingUser & { key: string }> = {
   key: (row) => row.key,
 };
 
-export const callerByDigest = (db: Databases, digest: string): Promise<CallerRow | undefined> =>
+export const tokenByDigest = (db: Databases, digest: string): Promise<TokenRow | undefined> =>
   db.point.load(byDigest, digest);
 
 export const actingUserById = (db: Databases, id: number): Promise<ActingUser | undefined> => db.point.load(byId, id);
 
-/** A user by id, or by username in any case; an id is tried first. */
+/** Finds a user by id, or else by username in any case. */
 export async function actingUserByIdOrName(db: Databases, idOrName: string): Promise<ActingUser | undefined> {
   const id = /^\d{1,16}$/.test(idOrName) ? Number(idOrName) : Number.NaN;
-  // Both are asked for whatever is found, so that an answer takes as long for somebody as for nobody.
+  // Both are always looked up, so that the time does not reveal whether a user exists.
   const [byNumber, named] = await Promise.all([
     Number.isSafeInteger(id) ? db.point.load(byId, id) : undefined,
     db.point.load(byName, idOrName.toLowerCase()),
