@@ -2,19 +2,19 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { addressIn, addressMatcher } from "#lib/networks.ts";
 import { badParameter, Refusal } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
-import { refuseBrokenRequest, refuseByHand } from "./by-hand.ts";
+import { rejectMalformedRequest, sendRawError } from "./raw-responses.ts";
 import { limitConnections } from "./connections.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { noSuchRoute, wrongMethod } from "./errors.ts";
 import { type Exchange, sendError, sendNothing } from "./exchange.ts";
-import { type Kernel, type KernelOptions, makeKernel, open, refuseOversize } from "./kernel.ts";
-import { namespaceAddress, rewriteTarget, routeOf } from "./paths.ts";
+import { type Kernel, type KernelOptions, makeKernel, openExchange, refuseOversize } from "./kernel.ts";
+import { API, rewritesOf, rewriteTarget, urlOf } from "./paths.ts";
 import { countRefused } from "./rate-limits.ts";
 import { serve } from "./serve.ts";
+import { unencodedNames } from "./unencoded.ts";
 
-export const API = "/api/v4";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
-const MOST_HEADER_BYTES = 64 * 1024;
+const MAX_HEADER_BYTES = 64 * 1024;
 
 export type Resources = Readonly<Record<string, Readonly<Record<string, Endpoint>>>>;
 
@@ -29,19 +29,17 @@ export const operationsOf = (resources: Resources): Operation[] =>
     Object.entries(endpoints).map(([name, endpoint]) => ({ name: `${resource}.${name}`, endpoint })),
   );
 
-export const addressOf = ({ mount, path }: Endpoint): string => (mount === "root" ? routeOf(path) : API + path);
-
-/** Builds the application: the engine with its limits, every endpoint, and an answer for everything else. */
+/** Builds the application: the engine with its limits, every endpoint, and a response for everything else. */
 export function buildApp(services: Services, resources: Resources, options: KernelOptions = {}): FastifyInstance {
   const operations = operationsOf(resources);
   const kernel = makeKernel(services, options);
-  const addresses = operations.flatMap(({ endpoint }) => namespaceAddress(endpoint.path) ?? []);
+  const rewrites = rewritesOf(operations.map(({ endpoint }) => endpoint));
   const app = Fastify({
     logger: false,
     trustProxy: proxyTrust(services.config.trustedProxies),
     bodyLimit: Number.MAX_SAFE_INTEGER,
     connectionTimeout: 0,
-    // The kernel limits bodies by their kind: a push may take long.
+    // The kernel limits bodies by their kind, since a push may take long.
     requestTimeout: 0,
     keepAliveTimeout: 72_000,
     maxRequestsPerSocket: 0,
@@ -49,34 +47,40 @@ export function buildApp(services: Services, resources: Resources, options: Kern
     return503OnClosing: false,
     exposeHeadRoutes: true,
     http: {
-      maxHeaderSize: MOST_HEADER_BYTES,
+      maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: 10_000,
       connectionsCheckingInterval: 1000,
-      // The kernel checks it, and answers with a body.
+      // The kernel checks it and responds with a body.
       requireHostHeader: false,
     },
     routerOptions: { maxParamLength: 8192, ignoreDuplicateSlashes: false, querystringParser: () => ({}) },
-    rewriteUrl: (request) => rewriteTarget(request.url ?? "/", addresses),
-    clientErrorHandler: refuseBrokenRequest,
-    frameworkErrors: (error, request, reply) => refuse(kernel, request, reply, badAddress(error)),
+    rewriteUrl: (request) => rewriteTarget(request.url ?? "/", rewrites),
+    clientErrorHandler: rejectMalformedRequest,
+    frameworkErrors: (error, request, reply) => refuse(kernel, request, reply, badTarget(error)),
   });
   app.server.maxHeadersCount = 0;
   limitConnections(app.server, services.config);
-  // Left to itself, Node closes a tunnel without a word and refuses an unknown expectation without a body.
-  app.server.on("connect", (_request, socket) => refuseByHand(socket, 405, "Not Allowed"));
+  // By default Node closes a tunnel silently and refuses an unknown expectation without a body.
+  app.server.on("connect", (_request, socket) => sendRawError(socket, 405, "Not Allowed"));
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
 
-  // Bodies are read by the kernel, when it knows who is asking and what the endpoint wants.
+  // The kernel reads bodies, once it knows the caller and the kind of body that the endpoint takes.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
 
   registerAll(app, kernel, operations);
-  app.setNotFoundHandler((request, reply) => refuse(kernel, request, reply, noSuchRoute()));
+  const isUnencoded = unencodedNames(operations.map(({ endpoint }) => endpoint));
+  app.setNotFoundHandler((request, reply) => {
+    const [path = ""] = request.url.split("?", 1);
+    refuse(kernel, request, reply, noSuchRoute(isUnencoded(path) ? ENCODE_SLASHES : undefined));
+  });
   app.setErrorHandler((error, request, reply) => refuse(kernel, request, reply, frameworkRefusal(error)));
   return app;
 }
 
-/** Which addresses are believed when they say whose request they forward; proxies may name each other with a port. */
+const ENCODE_SLASHES = "A slash within a name is written as %2F: /projects/group%2Fproject";
+
+/** The addresses whose `X-Forwarded-For` is trusted; proxies may name each other with a port. */
 function proxyTrust(trustedProxies: readonly string[]) {
   if (trustedProxies.length === 0) return false;
   const isTrusted = addressMatcher(trustedProxies);
@@ -84,24 +88,23 @@ function proxyTrust(trustedProxies: readonly string[]) {
 }
 
 function registerAll(app: FastifyInstance, kernel: Kernel, operations: readonly Operation[]) {
-  const methods = new Map<string, Set<string>>();
+  /** The methods of each path, and one of its spellings: two endpoints may call the same parameter differently. */
+  const paths = new Map<string, { readonly url: string; readonly methods: Set<string> }>();
   for (const { name, endpoint } of operations) {
-    const url = addressOf(endpoint);
-    const shape = url.replaceAll(/:\w+/g, ":");
-    methods.set(shape, (methods.get(shape) ?? new Set()).add(endpoint.method));
-    app.route({ method: endpoint.method, url, handler: serve(kernel, name, endpoint) });
+    const { method, alias } = endpoint;
+    const handler = serve(kernel, name, endpoint);
+    for (const url of [urlOf(endpoint), ...(alias === undefined ? [] : [API + alias])]) {
+      app.route({ method, url, handler });
+      const shape = url.replaceAll(/:\w+/g, ":");
+      const path = paths.get(shape) ?? { url, methods: new Set() };
+      paths.set(shape, path);
+      path.methods.add(method);
+    }
   }
-  const seen = new Set<string>();
-  for (const { endpoint } of operations) {
-    const url = addressOf(endpoint);
-    const shape = url.replaceAll(/:\w+/g, ":");
-    if (seen.has(shape)) continue;
-    seen.add(shape);
-    answerOtherMethods(app, kernel, url, methods.get(shape) ?? new Set());
-  }
+  for (const { url, methods } of paths.values()) answerOtherMethods(app, kernel, url, methods);
 }
 
-/** A known path with another verb is 405 and names the verbs; a browser that asks first is told what it may send. */
+/** Responds to other methods of a known path with 405 and the allowed ones, and to the preflight of a browser. */
 function answerOtherMethods(app: FastifyInstance, kernel: Kernel, url: string, served: ReadonlySet<string>) {
   const allow = [...METHODS.filter((method) => served.has(method)), ...(served.has("GET") ? ["HEAD"] : [])].join(", ");
   const others = METHODS.filter((method) => !served.has(method));
@@ -116,23 +119,26 @@ function answerOtherMethods(app: FastifyInstance, kernel: Kernel, url: string, s
     method: "OPTIONS",
     url,
     handler(request, reply) {
-      const exchange = openUnknown(kernel, request, reply);
+      const exchange = openUnrouted(kernel, request, reply);
       exchange.headers.push("allow", allow, "access-control-allow-methods", allow, "access-control-max-age", "7200");
       exchange.headers.push(
         "access-control-allow-headers",
-        "authorization, content-type, idempotency-key, private-token, sudo",
+        "authorization, content-type, idempotency-key, if-unmodified-since, private-token, sudo",
       );
       sendNothing(exchange, 204);
     },
   });
 }
 
-/** Where only git asks, in vain, as for files of its older protocol; it shows people nothing but plain text. */
-const OF_GIT = /^\/(?!api\/)[^?]*\.git\//;
+/** Paths that only git requests, such as files of its dumb protocol; it shows people only plain text. */
+const GIT_PATH = /^\/(?!api\/)[^?]*\.git\//;
 
-const openUnknown = (kernel: Kernel, request: FastifyRequest, reply: FastifyReply): Exchange =>
-  open(kernel, request, reply, "none", kernel.services.metrics.meterOf("none"), {
-    plainErrors: OF_GIT.test(request.originalUrl),
+const openUnrouted = (kernel: Kernel, request: FastifyRequest, reply: FastifyReply): Exchange =>
+  openExchange(kernel, request, reply, {
+    operation: "none",
+    meter: kernel.services.metrics.meterOf("none"),
+    plainErrors: GIT_PATH.test(request.originalUrl),
+    streamed: false,
   });
 
 function refuse(
@@ -142,21 +148,21 @@ function refuse(
   refusal: unknown,
   headers: string[] = [],
 ) {
-  const exchange = openUnknown(kernel, request, reply);
+  const exchange = openUnrouted(kernel, request, reply);
   exchange.headers.push(...headers);
-  const answer = (error: unknown) => sendError(exchange, countRefused(kernel, exchange, "api", error));
+  const send = (error: unknown) => sendError(exchange, countRefused(kernel, exchange, "api", error));
   try {
     refuseOversize(request);
-    answer(refusal);
+    send(refusal);
   } catch (oversize) {
-    answer(oversize);
+    send(oversize);
   }
 }
 
-const badAddress = (error: Error & { code?: string }) =>
+const badTarget = (error: Error & { code?: string }) =>
   error.code === "FST_ERR_BAD_URL" ? badParameter("The address is not well encoded") : error;
 
-/** What the engine itself refuses before an endpoint is reached, such as a content type that cannot be read. */
+/** Maps the errors that the engine raises before an endpoint is reached, such as an unreadable content type. */
 function frameworkRefusal(error: unknown): unknown {
   const { statusCode = 500, message } = error as { statusCode?: number; message: string };
   if (statusCode === 415)

@@ -6,9 +6,9 @@ import { parseQuery } from "./params/brackets.ts";
 import { parseJsonObject } from "./params/json.ts";
 import { emptySet, type RawSet } from "./params/raw.ts";
 
-export const MOST_BODY = 1024 * 1024;
+export const MAX_BODY_BYTES = 1024 * 1024;
 
-/** The kind of a body by its content type; a form with files is read later, after authentication. */
+/** The kind of a body by its content type; multipart forms are read only after authentication. */
 export type Encoding = "none" | "json" | "form" | "multipart";
 
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
@@ -27,16 +27,16 @@ export function encodingOf(request: IncomingMessage): Encoding {
 export async function readBodyParams(
   request: IncomingMessage,
   encoding: Encoding,
-  most: number = MOST_BODY,
+  maxBytes: number = MAX_BODY_BYTES,
 ): Promise<RawSet> {
-  if (encoding === "json") return parseJsonObject(await readBody(request, most));
-  if (encoding === "form") return parseQuery((await readBody(request, most)).toString("latin1"));
+  if (encoding === "json") return parseJsonObject(await readBody(request, maxBytes));
+  if (encoding === "form") return parseQuery((await readBody(request, maxBytes)).toString("latin1"));
   return emptySet();
 }
 
-/** Whether a body may turn out to be larger than what is read of anybody. */
+/** Whether a body may exceed what is read before the caller is authorized. */
 export const mayBeLarge = ({ headers }: IncomingMessage): boolean =>
-  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > MOST_BODY;
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > MAX_BODY_BYTES;
 
 /** Reads a whole body into memory, up to a limit. */
 export async function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
@@ -44,7 +44,7 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    // The rest of a body that is too large is dropped by whoever answers; destroyed, it would take the answer with it.
+    // The response discards the rest of a body that is too large; destroying the request would lose the response.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > limit) throw tooLarge();
@@ -57,19 +57,19 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size);
 }
 
-/** The body as it comes, inflated where it was packed. Whoever stops reading it leaves the connection to the answer. */
+/** The body as a stream, decompressed if needed. Closing it early leaves the connection open for the response. */
 export function streamBody(request: IncomingMessage, response: ServerResponse): Readable {
   const encoding = request.headers["content-encoding"] ?? "identity";
   if (!/^(identity|(x-)?gzip)$/i.test(encoding)) {
     throw new Refusal("unsupported", "The body may be packed by gzip alone.");
   }
   const body = new PassThrough();
-  // Whoever reads it is told; until somebody does, it is nobody's failure.
+  // The reader gets the error; before there is one, it must not crash the process.
   body.on("error", () => {});
-  const spoil = () => body.destroy(badRequest("the body cannot be read"));
+  const fail = () => body.destroy(badRequest("the body cannot be read"));
   const source = encoding.toLowerCase() === "identity" ? request : request.pipe(createGunzip());
-  request.on("error", spoil);
-  source.on("error", spoil).pipe(body);
+  request.on("error", fail);
+  source.on("error", fail).pipe(body);
   response.once("close", () => body.destroy(badRequest("the body ended early")));
   body.once("close", () => {
     request.unpipe();

@@ -25,7 +25,7 @@ describe("connections", () => {
     return String(answer[0]).startsWith(ANSWER) ? socket : undefined;
   }
 
-  test("are bounded by network and in all, and free when they end", async () => {
+  test("are bounded by network and in total, and released when they end", async () => {
     const first = await open("127.0.0.2");
     assert.ok(first);
     assert.ok(await open("127.0.0.2"));

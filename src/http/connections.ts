@@ -3,16 +3,16 @@ import type { Socket } from "node:net";
 import type { Config } from "#config.ts";
 import { addressMatcher, LOOPBACK, networkOf } from "#lib/networks.ts";
 
-/** One network may hold this part of all connections. */
-const PART_OF_ONE = 1 / 4;
+/** The share of all connections that one network may hold. */
+const MAX_NETWORK_SHARE = 1 / 4;
 
-/** Bounds connections in all and by network. Proxies, on this machine or trusted, hold those of many callers. */
+/** Bounds connections in total and per network. Local and trusted proxies are exempt: they hold those of many callers. */
 export function limitConnections(
   server: Server,
   { maxConnections, trustedProxies }: Pick<Config, "maxConnections" | "trustedProxies">,
   isExempt: (address: string) => boolean = addressMatcher([LOOPBACK, ...trustedProxies]),
 ) {
-  const maxOfOne = Math.ceil(maxConnections * PART_OF_ONE);
+  const maxPerNetwork = Math.ceil(maxConnections * MAX_NETWORK_SHARE);
   const counts = new Map<string, number>();
   server.maxConnections = maxConnections;
   server.on("connection", (socket: Socket) => {
@@ -20,7 +20,7 @@ export function limitConnections(
     if (remoteAddress === undefined || isExempt(remoteAddress)) return;
     const network = networkOf(remoteAddress);
     const count = (counts.get(network) ?? 0) + 1;
-    if (count > maxOfOne) return void socket.destroy();
+    if (count > maxPerNetwork) return void socket.destroy();
     counts.set(network, count);
     socket.once("close", () => {
       const left = (counts.get(network) ?? 1) - 1;

@@ -7,7 +7,7 @@ const plain = readConfig({});
 const secure = readConfig({ FAIRLEAD_EXTERNAL_URL: "https://code.example.com" });
 
 describe("the cookie of a session", () => {
-  test("is bound to the host and to encryption wherever people come by https", () => {
+  test("is bound to the host and to https if the site uses https", () => {
     for (const [config, site, name] of [
       [plain, "http://localhost:8080", "fairlead_session"],
       [plain, "https://localhost", "__Host-fairlead"],
@@ -28,7 +28,7 @@ describe("the cookie of a session", () => {
     assert.equal(readCookie("s=a=b==", "s"), "a=b==");
   });
 
-  test("is none where it is empty, missing or there twice", () => {
+  test("is ignored if it is empty, missing or sent twice", () => {
     for (const header of ["", "s", "s=", "S=1", "a=s=1", "s=1; s=2", "s=1; s=1", "s=1; s=", ";;;"])
       assert.equal(readCookie(header, "s"), undefined, header);
   });

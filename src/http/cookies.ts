@@ -1,27 +1,27 @@
 import type { Config } from "#config.ts";
 
-/** Over https a name that no other site, and no page without encryption, can set a cookie of. */
+/** Over https, the prefix keeps other subdomains and unencrypted pages from setting a cookie of this name. */
 const SECURE = "__Host-fairlead";
 const PLAIN = "fairlead_session";
 
-/** Whether people come by https: the external address says so, or the address or scheme that a request came by. */
+/** Whether the site is served over https, by the external URL or by the URL or scheme of a request. */
 export const isSecure = ({ externalUrl }: Config, site: string): boolean =>
   /^https(:|$)/i.test(site) || externalUrl?.startsWith("https:") === true;
 
-/** The cookie that holds a session, for a caller who came to this site. */
+/** The name of the session cookie for a caller of this site. */
 export const cookieNameFor = (config: Config, site: string): string => (isSecure(config, site) ? SECURE : PLAIN);
 
-/** The header that makes a browser keep a session; scripts cannot read it, and it ends with the browser. */
+/** The header that sets the session cookie; scripts cannot read it, and it ends with the browser. */
 export function sessionCookie(config: Config, site: string, secret: string): string {
-  const kept = `${cookieNameFor(config, site)}=${secret}; Path=/; HttpOnly; SameSite=Lax`;
-  return isSecure(config, site) ? `${kept}; Secure` : kept;
+  const cookie = `${cookieNameFor(config, site)}=${secret}; Path=/; HttpOnly; SameSite=Lax`;
+  return isSecure(config, site) ? `${cookie}; Secure` : cookie;
 }
 
-/** The header that makes a browser forget it. */
+/** The header that deletes the session cookie. */
 export const noSessionCookie = (config: Config, site: string): string =>
   `${sessionCookie(config, site, "")}; Max-Age=0`;
 
-/** The value of a cookie; of several with one name there is no telling which is ours, so none counts. */
+/** The value of a cookie; if several have the name, there is no telling which is ours, so none counts. */
 export function readCookie(header: string, name: string): string | undefined {
   const values = header
     .split(";")

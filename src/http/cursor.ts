@@ -1,23 +1,18 @@
+import type { Cursor, Order } from "#db/lists/order.ts";
 import { badParameter } from "#lib/refusal.ts";
 import { readTime } from "./params/dates.ts";
 
-/** A position in an ordered list: the ordering column's value of the last row seen, and its id. */
-export interface Cursor {
-  readonly value: string | number;
-  readonly id: number;
-}
-
-export const encodeCursor = (orderBy: string, sort: string, value: string | number, id: number): string =>
+export const encodeCursor = (orderBy: string, sort: string, { value, id }: Cursor): string =>
   Buffer.from(JSON.stringify([orderBy, sort, value, id])).toString("base64url");
 
 /** Reads a cursor that came back; it must be ours, of the same order, and hold what the ordering column can. */
-export function decodeCursor(text: string, orderBy: string, sort: string, column: string): Cursor {
+export function decodeCursor(text: string, orderBy: string, sort: string, order: Order): Cursor {
   const parts = parse(text);
   if (!Array.isArray(parts) || parts.length !== 4) throw badCursor();
   const [wasOrderedBy, wasSorted, value, id]: unknown[] = parts;
   if (wasOrderedBy !== orderBy || wasSorted !== sort) throw badCursor();
-  if (!Number.isSafeInteger(id) || !fits(column, value)) throw badCursor();
-  return { value: value as string | number, id: id as number };
+  if (!Number.isSafeInteger(id) || !(value === null ? order.nulls : fits(order, value))) throw badCursor();
+  return { value: value as Cursor["value"], id: id as number };
 }
 
 const badCursor = () => badParameter("cursor is invalid");
@@ -31,11 +26,12 @@ function parse(text: string): unknown {
   }
 }
 
-// A value that the ordering column cannot hold would be an error of the database.
-function fits(column: string, value: unknown): boolean {
-  if (/\bid$/.test(column)) return Number.isSafeInteger(value);
-  // What is counted is an integer of four bytes.
-  if (column.endsWith("_count")) return Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 31;
+/** Whether the column can hold a value; any other would be an error of the database. */
+function fits({ type }: Order, value: unknown): boolean {
+  if (type === "bigint") return Number.isSafeInteger(value);
+  if (type === "integer") return Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 31;
+  if (type === "real") return Number.isFinite(value);
   if (typeof value !== "string" || value.includes("\0") || !value.isWellFormed()) return false;
-  return !column.endsWith("_at") || readTime(value) === value;
+  if (type === "date") return readTime(`${value}T00:00:00.000Z`)?.slice(0, 10) === value;
+  return type === "text" || readTime(value) === value;
 }

@@ -1,14 +1,17 @@
 import type { Readable } from "node:stream";
 import type { Static, TObject, TProperties, TSchema } from "typebox";
 import type { Access } from "#access/access.ts";
-import type { Actor } from "#access/actor.ts";
+import type { Principal } from "#access/principal.ts";
 import type { Databases, Db, Tx } from "#db/database.ts";
 import type { Consumer } from "#lib/consumer.ts";
+import type { AuditEntry } from "./audit.ts";
+import type { LimitClass } from "#limits/rate-limits.ts";
 import type { Services } from "#services.ts";
-import type { LimitClass } from "./limits.ts";
+import type { Idempotent } from "./idempotency/keyed-request.ts";
 import type { LongLived } from "./long-lived.ts";
 import type { Page, Paged, PagedMark } from "./paging.ts";
 import type { JsonLimits } from "./params/json.ts";
+import type { UnlessModified } from "./preconditions.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export type Offering = "self-managed" | "dedicated" | "hosted";
@@ -25,7 +28,7 @@ export type PathNames<P extends string> = P extends `${infer A}/${infer B}`
         ? Name
         : never;
 
-/** A body that is kept as it came, read after authentication; `json()` parses it by the given limits. */
+/** A body that stays bytes and is read after authentication; `json()` parses it within these limits. */
 export interface RawBody {
   readonly kind: "raw";
   readonly bytes: number;
@@ -33,7 +36,7 @@ export interface RawBody {
 }
 export type BodyKind = "params" | RawBody | "stream";
 
-/** An answer that is not JSON. */
+/** A response that is not JSON. */
 export interface Plain {
   readonly contentType: string;
 }
@@ -43,33 +46,37 @@ const isPlain = (returns: TSchema | Plain | undefined): returns is Plain =>
 export const plainOf = (returns: TSchema | Plain | undefined) => (isPlain(returns) ? returns : undefined);
 export const schemaOf = (returns: TSchema | Plain | undefined) => (isPlain(returns) ? undefined : returns);
 
-/** What an audited write was done to; `details` holds changed fields, never a secret. */
+/** What an audited write changed; `details` holds changed fields, never a secret. */
 export interface AuditTarget {
   readonly type: string;
   readonly id: number;
   readonly name: string;
   readonly details?: Readonly<Record<string, unknown>>;
-  /** Whose audit log shows it beside the administrators'; left out, it is the instance's own matter. */
+  /** Whose audit log shows it beside the administrators'; if left out, only theirs does. */
   readonly entity?: { readonly type: "User" | "Group" | "Project"; readonly id: number };
 }
 
-/** What every handler is given beside what its access rule grants. */
+/** The part of the context that every handler gets. */
 interface Common {
   readonly services: Services;
-  /** The instance's own address as this caller sees it, for links. */
+  /** The base URL of the instance as this caller sees it, for links. */
   readonly site: string;
   readonly requestId: string;
-  /** Who is counted for what this request takes of what all share. */
+  /** Who is charged for the shared resources that this request takes. */
   readonly consumer: Consumer;
-  /** Reserves memory for an answer before it is built; throws 503 where the process or this caller holds too much. */
+  /** Reserves memory for a response before it is built; throws 503 if the process or this caller holds too much. */
   reserveMemory(bytes: number): void;
-  /** What the request says in a header, named in lower case. */
+  /** The value of a request header, named in lower case. */
   header(name: string): string | undefined;
   setHeader(name: string, value: string): void;
-  /** Aborted when the caller leaves before the answer is whole. */
+  /** Tells the caller that a parameter of this endpoint had no effect, by its name in `X-Ignored-Parameters`. */
+  ignored(name: string): void;
+  /** A signal that is aborted if the client disconnects before the response is complete. */
   gone(): AbortSignal;
-  /** Authenticates the caller again by what they showed; refused if it has ended since. For writes that take long. */
-  reauthenticate(): Promise<Actor | null>;
+  /** Says why the request failed although its status is that of success; the log line becomes a warning. */
+  failed(reason: string): void;
+  /** Authenticates the same credentials again, for slow writes; refused if they have ended since. */
+  reauthenticate(): Promise<Principal>;
 }
 
 interface Reads {
@@ -78,17 +85,19 @@ interface Reads {
 }
 export interface Writes {
   readonly tx: Tx;
-  /** Says what the write was done to; the kernel writes the audit row in the same transaction. */
+  /** Names what the write changed; the kernel writes the audit row in the same transaction. */
   audit(target: AuditTarget): void;
-  /** Says that it came out otherwise than usual, as 202 does of what a job will finish. */
+  /** Sets another status than the usual one, such as 202 if a job will finish the work. */
   setStatus(status: number): void;
 }
-/** What a write hands on to what does it. */
-export type Writing = Pick<Writes, "tx" | "audit"> & Pick<Common, "services">;
+/** The part of the context that a handler passes on to the functions that do the write. */
+export type WriteContext = Pick<Writes, "tx" | "audit"> & Pick<Common, "services">;
 
-/** As in a write, but the audit row is written once it is done, and only if it says what it was done to. */
-interface OwnTransaction extends Pick<Writes, "audit" | "setStatus"> {
+/** A write with transactions of its own, which inserts its audit event in the one that commits the change. */
+interface OwnTransaction extends Pick<Writes, "setStatus"> {
   readonly databases: Databases;
+  /** The audit event of this request, for `insertAudit`. */
+  auditEntry(target: AuditTarget): AuditEntry;
 }
 
 type Data<M extends Method, Own> = M extends "GET" ? Reads : [Own] extends [never] ? Writes : OwnTransaction;
@@ -97,6 +106,11 @@ type Body<B> = B extends RawBody
   : B extends "stream"
     ? { readonly body: Readable }
     : object;
+/** Refuses with 412 if what is to be deleted changed after the time in `If-Unmodified-Since`. */
+export interface Conditional {
+  readonly unlessModified: UnlessModified;
+}
+type Condition<C> = [C] extends [never] ? object : Conditional;
 type Paging<R> = [R] extends [never] ? object : R extends PagedMark ? { readonly page: Page<R> } : object;
 type Answer<R> = [R] extends [never]
   ? void
@@ -108,7 +122,15 @@ type Answer<R> = [R] extends [never]
         ? Static<R>
         : never;
 
-/** Parameters of a path must be declared; the rest is free. */
+/** The context that the kernel builds for an endpoint of any kind. */
+export type HandlerContext = Common & { readonly params: object } & Partial<
+    Reads &
+      Writes &
+      OwnTransaction &
+      Conditional & { readonly page: Page<never>; readonly body: Buffer | Readable; json(): unknown }
+  >;
+
+/** Requires that the parameters of a path are declared. */
 export type Declares<Path extends string> = TObject<Record<PathNames<Path>, TSchema> & TProperties>;
 
 export interface Endpoint {
@@ -121,29 +143,34 @@ export interface Endpoint {
   readonly status?: number;
   readonly audit?: string | null;
   readonly mount?: "api" | "root";
+  /** The path by which unmodified clients know the same operation. */
+  readonly alias?: string;
+  /** For a path that ends in a name, which may itself end in `.json`: whether a segment is an id, after which it is a format. */
+  readonly formatSuffixAfter?: (segment: string) => boolean;
   readonly body?: BodyKind;
-  /** Bytes of parameters, where they may be more than usual. */
-  readonly mostBody?: number;
+  /** The limit for the parameters of the body, if higher than usual. */
+  readonly maxBodyBytes?: number;
   readonly transaction?: "own";
   readonly limit?: LimitClass;
   readonly errors?: "api" | "git";
   readonly offering?: readonly Offering[];
   readonly plan?: Plan;
   readonly deprecated?: true;
-  /** Other names that a client gives a parameter of a multipart body. */
+  /** Whether a multipart body may spell its parameters in camel case, as one client does. */
   readonly camelCase?: true;
-  /** Whether the answer is kept for a while, for a caller who asks again with the same `Idempotency-Key`. */
-  readonly keepsAnswer?: true;
-  /** A stream without an end, which has connections of its own. */
+  readonly idempotent?: Idempotent;
+  /** Whether what a DELETE removes has a time of change, to which `If-Unmodified-Since` is compared. */
+  readonly conditional?: true;
+  /** A stream without an end, with a limit on connections of its own. */
   readonly longLived?: LongLived;
   prepare?(context: never): unknown;
   handle(context: never): unknown;
 }
 
 /**
- * One operation of the API, said in one place. `params` is what path, query and body merge into. The compiler refuses
- * a missing access rule, a path name that `params` lacks, another answer than `returns`, a write without its audit
- * event, `page` where the answer is no page, and the database where a write has its transaction.
+ * Defines one operation of the API. Path, query and body are merged into `params`. The compiler refuses a missing access
+ * rule, a path name that `params` lacks, another result than `returns`, a write without its audit event, `page` without
+ * a paged result, and `db` in a write, which has its transaction.
  */
 export function endpoint<
   const M extends Method,
@@ -154,6 +181,7 @@ export function endpoint<
   const Own extends "own" = never,
   const B extends BodyKind = "params",
   Prepared extends object = object,
+  const C extends true = never,
 >(
   spec: {
     readonly method: M;
@@ -164,9 +192,11 @@ export function endpoint<
     readonly returns?: Returns;
     readonly status?: number;
     readonly mount?: "api" | "root";
+    readonly alias?: string;
+    readonly formatSuffixAfter?: (segment: string) => boolean;
     readonly body?: B;
-    /** Beyond what is usual, they are read only once it is certain that the caller may ask at all. */
-    readonly mostBody?: number;
+    /** A body beyond the usual limit is read only once the caller is authorized. */
+    readonly maxBodyBytes?: number;
     readonly transaction?: Own;
     readonly limit?: LimitClass;
     readonly errors?: "api" | "git";
@@ -174,9 +204,11 @@ export function endpoint<
     readonly plan?: Plan;
     readonly deprecated?: true;
     readonly camelCase?: true;
-    readonly keepsAnswer?: M extends "GET" ? never : true;
+    readonly idempotent?: M extends "GET" ? never : Idempotent;
+    /** The handler passes the time of change to `unlessModified`, before or after it deletes. */
+    readonly conditional?: M extends "DELETE" ? C : never;
     readonly longLived?: M extends "GET" ? LongLived : never;
-    /** Slow work that must not hold a connection: it is done before the transaction, and its result handed on. */
+    /** Slow work that must not hold a connection: done before the transaction, its result joins the context. */
     prepare?(context: Common & Granted & { readonly params: Static<Params> }): Promise<Prepared>;
     handle(
       context: Common &
@@ -184,17 +216,18 @@ export function endpoint<
         Granted &
         Body<B> &
         Paging<Returns> &
+        Condition<C> &
         Prepared & { readonly params: Static<Params> },
     ): Promise<Answer<Returns>> | Answer<Returns>;
-    // Null where nothing is changed, or what is changed is told as an event instead.
+    // Null if nothing is changed, or if the change is recorded as an event instead.
   } & (M extends "GET" ? object : { readonly audit: string | null }),
 ) {
   return spec;
 }
 
-/** The status of success: as said, else 201 for POST, 204 without an answer, 200 otherwise. */
+/** The status of success: as declared, else 204 without a body, 201 for POST, 200 otherwise. */
 export const successOf = (endpoint: Endpoint): number =>
   endpoint.status ?? (endpoint.returns === undefined ? 204 : endpoint.method === "POST" ? 201 : 200);
 
-/** The names of the parameters that stand in the path. */
+/** The names of the parameters in a path. */
 export const pathNames = (path: string): string[] => [...path.matchAll(/[:*](\w+)/g)].map((match) => match[1] ?? "");

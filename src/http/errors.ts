@@ -1,4 +1,4 @@
-import { refusalOf } from "#db/errors.ts";
+import { type Constraints, refusalOf } from "#db/errors.ts";
 import { type Details, type Kind, Refusal } from "#lib/refusal.ts";
 
 const STATUS: Record<Kind, number> = {
@@ -14,31 +14,32 @@ const STATUS: Record<Kind, number> = {
   "too long": 414,
   "too many headers": 431,
   unsupported: 415,
+  "failed precondition": 412,
   unprocessable: 422,
   "too many": 429,
   unavailable: 503,
 };
 
-export interface ErrorAnswer {
+export interface ErrorResponse {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
   readonly headers: readonly (readonly [string, string])[];
-  /** True where nobody foresaw it: the log gets the stack. */
+  /** True for an unexpected error, whose stack is logged. */
   readonly bug: boolean;
 }
 
-/** What everybody is told who has to show who they are before git does anything for them, whatever there is to see. */
+/** The same text for every anonymous caller of git, so that it does not reveal what exists. */
 const HOW_TO_SIGN_IN = "Sign in with any user name and a token as the password.";
 
-/** The same in the way that git shows to people: it reads the body of an error only when that is plain text. */
-export function gitErrorAnswer(thrown: unknown): ErrorAnswer {
-  const answer = errorAnswer(thrown);
-  const refusal = thrown instanceof Refusal ? thrown : refusalOf(thrown);
-  const headers = answer.headers.filter(([name]) => name !== "www-authenticate");
-  if (answer.status === 401) headers.push(["www-authenticate", 'Basic realm="Fairlead"']);
+/** The response in a form that git shows to people: it reads the body of an error only if that is plain text. */
+export function gitErrorResponse(thrown: unknown, constraints?: Constraints): ErrorResponse {
+  const response = errorResponse(thrown, constraints);
+  const refusal = refusalOf(thrown, constraints);
+  const headers = response.headers.filter(([name]) => name !== "www-authenticate");
+  if (response.status === 401) headers.push(["www-authenticate", 'Basic realm="Fairlead"']);
   return {
-    ...answer,
+    ...response,
     contentType: "text/plain",
     body: refusal ? textOf(refusal) : "500 Internal Server Error",
     headers,
@@ -53,9 +54,9 @@ function textOf({ kind, message, details: { fields, error, token } }: Refusal): 
     .join(", ");
 }
 
-/** Makes the wire form of anything thrown; what is no refusal tells the caller nothing of itself. */
-export function errorAnswer(thrown: unknown): ErrorAnswer {
-  const refusal = thrown instanceof Refusal ? thrown : refusalOf(thrown);
+/** The response to anything thrown; an error that is no refusal reveals nothing of itself. */
+export function errorResponse(thrown: unknown, constraints?: Constraints): ErrorResponse {
+  const refusal = refusalOf(thrown, constraints);
   if (!refusal) {
     const body = '{"message":"500 Internal Server Error"}';
     return { status: 500, contentType: "application/json", body, headers: [], bug: true };
@@ -65,26 +66,32 @@ export function errorAnswer(thrown: unknown): ErrorAnswer {
     status: STATUS[refusal.kind],
     contentType: page === undefined ? "application/json" : "text/html; charset=utf-8",
     body: page ?? JSON.stringify(shapeOf(refusal.message, refusal.details)),
-    headers: headersOf(refusal.details),
+    headers: headersOf(refusal),
     bug: false,
   };
 }
 
-function shapeOf(message: string, { fields, error, token }: Details) {
+function shapeOf(message: string, { fields, error, token, hint }: Details) {
   if (token)
     return { error: token.error, error_description: token.description, ...(token.scope && { scope: token.scope }) };
-  if (error !== undefined) return { error };
+  if (error !== undefined) return { error, ...(hint !== undefined && { hint }) };
   return { message: fields ?? message };
 }
 
-function headersOf({ retryAfter, token }: Details): [string, string][] {
+function headersOf({ kind, details: { retryAfter, token } }: Refusal): [string, string][] {
   const headers: [string, string][] = [];
   if (retryAfter !== undefined) headers.push(["retry-after", String(retryAfter)]);
-  if (token) headers.push(["www-authenticate", `Bearer realm="Fairlead", error="${token.error}"`]);
+  if (token) headers.push(["www-authenticate", `${BEARER}, error="${token.error}"`]);
+  else if (kind === "unauthenticated") headers.push(["www-authenticate", BEARER]);
   return headers;
 }
 
-export const noSuchRoute = () => new Refusal("missing", "404 Not Found", { error: "404 Not Found" });
+/** Basic would open a dialog in browsers. */
+const BEARER = 'Bearer realm="Fairlead"';
+
+/** Refuses a path that matches no endpoint; a hint says how it might. */
+export const noSuchRoute = (hint?: string) =>
+  new Refusal("missing", "404 Not Found", { error: "404 Not Found", ...(hint !== undefined && { hint }) });
 export const wrongMethod = () => new Refusal("not allowed", "405 Not Allowed", { error: "405 Not Allowed" });
 export const targetTooLong = () =>
   new Refusal("too long", "414 Request-URI Too Large", { error: "414 Request-URI Too Large" });

@@ -4,27 +4,27 @@ import type { Offering, Plan } from "./endpoint.ts";
 
 const RANK: Record<Plan, number> = { free: 0, premium: 1, ultimate: 2 };
 
-/** Marks on an endpoint, a parameter or a field of an answer: where the documents place it. */
+/** The offering and plan of an endpoint, a parameter or a field of a response, as the documentation states them. */
 interface Gated {
   readonly offering?: readonly Offering[];
   readonly plan?: Plan;
 }
 
-export const offered = ({ offering }: Gated, config: Config): boolean =>
+export const isOffered = ({ offering }: Gated, config: Config): boolean =>
   offering === undefined || config.offering === "all" || offering.includes(config.offering);
 
-export const paidFor = ({ plan = "free" }: Gated, config: Config): boolean => RANK[plan] <= RANK[config.plan];
+export const isInPlan = ({ plan = "free" }: Gated, config: Config): boolean => RANK[plan] <= RANK[config.plan];
 
-const open = (schema: TSchema, config: Config) => offered(schema, config) && paidFor(schema, config);
+const isOpen = (schema: TSchema, config: Config) => isOffered(schema, config) && isInPlan(schema, config);
 
-/** Leaves out the parameters that this installation has not; they are then ignored like any unknown one. */
+/** Removes the parameters that this installation does not have; they are then ignored like any unknown one. */
 export function withinPlan(params: TObject, config: Config): TObject {
-  const kept = Object.entries(params.properties).filter(([, schema]) => open(schema, config));
+  const kept = Object.entries(params.properties).filter(([, schema]) => isOpen(schema, config));
   if (kept.length === Object.keys(params.properties).length) return params;
   return withProperties(params, Object.fromEntries(kept));
 }
 
-/** The same object schema with other properties; its rules about several of them stay. */
+/** The same object schema with other properties; its rules about several of them are kept. */
 export function withProperties(
   { type: _, properties: __, required: ___, ...rules }: TObject,
   properties: TProperties,
@@ -32,20 +32,20 @@ export function withProperties(
   return Type.Object(properties, rules);
 }
 
-/** Leaves out the fields that this installation has not, from an object or each object of a list. */
-export function fieldGate(returns: TSchema | undefined, config: Config): (answer: unknown) => unknown {
-  const shut = shutFields(returns, config);
-  if (shut.length === 0) return (answer) => answer;
+/** Removes the fields that this installation does not have, from an object or each object of a list. */
+export function fieldGate(returns: TSchema | undefined, config: Config): (body: unknown) => unknown {
+  const closed = closedFields(returns, config);
+  if (closed.length === 0) return (body) => body;
   const strip = (item: unknown) => {
     if (typeof item !== "object" || item === null) return item;
     const copy: Record<string, unknown> = { ...item };
-    for (const name of shut) delete copy[name];
+    for (const name of closed) delete copy[name];
     return copy;
   };
-  return (answer) => (Array.isArray(answer) ? answer.map(strip) : strip(answer));
+  return (body) => (Array.isArray(body) ? body.map(strip) : strip(body));
 }
 
-function shutFields(schema: TSchema | undefined, config: Config): string[] {
+function closedFields(schema: TSchema | undefined, config: Config): string[] {
   const {
     properties = {},
     items,
@@ -56,7 +56,11 @@ function shutFields(schema: TSchema | undefined, config: Config): string[] {
     anyOf?: TSchema[];
   };
   const own = Object.entries(properties)
-    .filter(([, field]) => !open(field, config))
+    .filter(([, field]) => !isOpen(field, config))
     .map(([name]) => name);
-  return [...own, ...(items ? shutFields(items, config) : []), ...anyOf.flatMap((part) => shutFields(part, config))];
+  return [
+    ...own,
+    ...(items ? closedFields(items, config) : []),
+    ...anyOf.flatMap((part) => closedFields(part, config)),
+  ];
 }

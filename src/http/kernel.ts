@@ -1,34 +1,42 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { ANONYMOUS } from "#access/principal.ts";
 import { memoryBudget } from "#lib/memory-budget.ts";
 import { badParameter, Refusal } from "#lib/refusal.ts";
 import { MIN_TRANSFER_RATE, type TransferRate } from "#lib/transfer-rate.ts";
+import type { Constraints } from "#db/errors.ts";
 import type { Services } from "#services.ts";
 import { hasBody } from "./body.ts";
 import { isSecure } from "./cookies.ts";
 import { targetTooLong } from "./errors.ts";
 import type { Exchange } from "./exchange.ts";
-import { addressOf, MOST_TARGET, originChecker, requestIds, siteNamer } from "./request.ts";
-import { answerSending, type Sending } from "./sending.ts";
-import { hurryBody, watchStream } from "./timeouts.ts";
+import { addressOf, MAX_TARGET_LENGTH, originChecker, requestIds, siteNamer } from "./request.ts";
+import { responseSending, type Sending } from "./sending.ts";
+import { limitBodyTime, watchStream } from "./timeouts.ts";
 
-/** What all endpoints of one application share. */
+/** What all endpoints of an application share. */
 export interface Kernel {
   readonly services: Services;
   readonly newId: (now: number) => string;
   readonly siteOf: (request: FastifyRequest) => string;
   readonly isOwnOrigin: (request: FastifyRequest, origin: string) => boolean;
-  /** Warns once that sessions are used by a browser that says less than it would over https. */
+  /** Warns once that browsers use sessions over plain http, where they send fewer headers. */
   readonly warnOfPlainSession: () => void;
   readonly sending: Sending;
+  readonly constraints: Constraints;
 }
 
 export interface KernelOptions {
-  /** Whoever takes or sends less is disconnected. */
+  /** Clients below this rate are disconnected. */
   readonly minTransferRate?: TransferRate;
+  /** The refusals for violated constraints of the schema. */
+  readonly constraints?: Constraints;
 }
 
-export function makeKernel(services: Services, { minTransferRate = MIN_TRANSFER_RATE }: KernelOptions = {}): Kernel {
+export function makeKernel(
+  services: Services,
+  { minTransferRate = MIN_TRANSFER_RATE, constraints = {} }: KernelOptions = {},
+): Kernel {
   const siteOf = siteNamer(services.config);
   let isWarned = false;
   return {
@@ -41,31 +49,23 @@ export function makeKernel(services: Services, { minTransferRate = MIN_TRANSFER_
       isWarned = true;
       services.log.warn("a browser uses a session and sends no Sec-Fetch-Site: serve this site over https");
     },
-    sending: answerSending(memoryBudget(services.config.maxUnsentBytes), minTransferRate),
+    sending: responseSending(memoryBudget(services.config.maxUnsentBytes), minTransferRate),
+    constraints,
   };
 }
 
-const MOST_HEADERS = 100;
+const MAX_HEADERS = 100;
 
-interface Kind {
-  /** Whether what goes wrong is told as git shows it. */
-  readonly plainErrors?: boolean;
-  /** Whether the body is a stream, which may take long as long as it comes. */
-  readonly streamed?: boolean;
-}
-
-/** Opens an exchange and sets the time that its body has. */
-export function open(
-  { newId, services, sending }: Kernel,
+/** Opens an exchange and sets the deadline of its body. */
+export function openExchange(
+  { newId, services, sending, constraints }: Kernel,
   request: FastifyRequest,
   reply: FastifyReply,
-  operation: string,
-  meter: Exchange["meter"],
-  { plainErrors = false, streamed = false }: Kind = {},
+  { operation, meter, plainErrors, streamed }: Pick<Exchange, "operation" | "meter" | "plainErrors" | "streamed">,
 ): Exchange {
   reply.hijack();
   if (streamed) watchStream(request.raw, reply.raw, sending.rate);
-  else if (hasBody(request.raw)) hurryBody(request.raw, reply.raw);
+  else if (hasBody(request.raw)) limitBodyTime(request.raw, reply.raw);
   return {
     request,
     reply,
@@ -78,26 +78,29 @@ export function open(
     meter,
     log: services.log,
     plainErrors,
+    constraints,
     streamed,
     lifecycle: services.lifecycle,
     sending,
-    actor: null,
+    ignored: new Set(),
+    principal: ANONYMOUS,
     budget: undefined,
+    failure: undefined,
     status: undefined,
     charge: undefined,
   };
 }
 
 export function refuseOversize(request: FastifyRequest) {
-  if (request.originalUrl.length > MOST_TARGET) throw targetTooLong();
-  if (request.raw.rawHeaders.length > MOST_HEADERS * 2) {
+  if (request.originalUrl.length > MAX_TARGET_LENGTH) throw targetTooLong();
+  if (request.raw.rawHeaders.length > MAX_HEADERS * 2) {
     throw new Refusal("too many headers", "431 Request Header Fields Too Large", { error: "Too many headers" });
   }
-  refuseHosts(request.raw);
+  requireOneHost(request.raw);
 }
 
-/** Servers in front of us could take another host than we do, were there two of them. */
-function refuseHosts({ rawHeaders, httpVersion }: IncomingMessage) {
+/** Refuses several hosts, of which a proxy in front could use another than we do. */
+function requireOneHost({ rawHeaders, httpVersion }: IncomingMessage) {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? "";

@@ -2,12 +2,12 @@ import type { ServerResponse } from "node:http";
 import { unavailable } from "#lib/refusal.ts";
 import type { Sending } from "./sending.ts";
 
-/** An answer that is a stream without an end, such as one of events. */
+/** A response that is a stream without an end, such as server-sent events. */
 export interface LongLived {
-  /** Connections that a process serves at once; more are refused with 503. */
+  /** Concurrent connections per process; more are refused with 503. */
   readonly maxConnections: number;
   readonly heartbeatMs: number;
-  /** What may stand between two chunks of the stream, sent so that a peer that is gone is noticed. */
+  /** Sent between chunks of the stream, so that a disconnected client is noticed. */
   readonly heartbeat: string;
 }
 
@@ -20,7 +20,7 @@ export function longLivedConnections({ maxConnections, heartbeatMs, heartbeat }:
     if (open >= maxConnections) throw unavailable(RETRY_SECONDS);
     open++;
     const timer = setInterval(() => {
-      // Before the stream begins there is nothing to keep alive, and what waits to be sent does so itself.
+      // Before the stream begins there is nothing to keep alive, and unsent data does the same.
       if (raw.headersSent && raw.socket?.writableLength === 0) raw.write(heartbeat);
     }, heartbeatMs).unref();
     sending.onceClosed(raw, () => {

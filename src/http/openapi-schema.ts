@@ -2,7 +2,7 @@ import Type, { type TObject, type TSchema } from "typebox";
 
 export type Json = Record<string, unknown>;
 
-/** Our own keywords, as a reader of JSON Schema may ignore them. */
+/** The names of our own keywords in the document; readers of JSON Schema ignore them. */
 const OUR_KEYWORDS: Readonly<Record<string, string>> = {
   plan: "x-plan",
   offering: "x-offering",
@@ -12,11 +12,11 @@ const OUR_KEYWORDS: Readonly<Record<string, string>> = {
   mutuallyExclusive: "x-mutually-exclusive",
 };
 
-/** Writes schemas for the document; one with a title stands in `components` once and is referred to. */
+/** Writes schemas for the document; one with a title is written to `components` once and referenced. */
 export interface SchemaWriter {
   readonly components: Readonly<Record<string, Json>>;
   write(schema: TSchema): Json;
-  /** Puts what has no title of its own under a name. */
+  /** Writes a schema without a title to `components` under a name. */
   name(name: string, schema: Json): Json;
 }
 
@@ -46,7 +46,7 @@ export function schemaWriter(): SchemaWriter {
       case "anyOf":
         return { anyOf: (value as TSchema[]).map(write) };
       case "patternProperties":
-        // A hash with names of the caller's choice, in the form that every generator of clients knows.
+        // A hash with names of the caller's choice, in the form that every client generator supports.
         return { additionalProperties: write(Object.values(value as Record<string, TSchema>)[0] ?? {}) };
       default:
         return { [OUR_KEYWORDS[keyword] ?? keyword]: value };
@@ -56,7 +56,7 @@ export function schemaWriter(): SchemaWriter {
   return { components, write, name };
 }
 
-/** Says "this or null" in the short form, which readers of the document show better. */
+/** Writes "this or null" in the short form, which documentation tools show better. */
 function withNullType(schema: Json): Json {
   const { anyOf, ...rest } = schema as { anyOf?: Json[] };
   const [only, nothing] = anyOf ?? [];
@@ -68,7 +68,7 @@ function withNullType(schema: Json): Json {
 const mapValues = <A, B>(from: Record<string, A>, make: (value: A) => B): Record<string, B> =>
   Object.fromEntries(Object.entries(from).map(([key, value]) => [key, make(value)]));
 
-/** Whether a caller must give it; what has a default may be left out. */
+/** Whether callers must send it; a parameter with a default may be left out. */
 export const isRequired = (schema: TSchema): boolean =>
   !Type.IsOptional(schema) && (schema as { default?: unknown }).default === undefined;
 
@@ -77,7 +77,7 @@ interface Spelling {
   readonly style?: { readonly style: "form" | "deepObject"; readonly explode: boolean };
 }
 
-/** How queries and forms spell a value: a list as `x[]`, or with commas where those are understood; a hash as `x[k]`. */
+/** How queries and forms spell a value: a list as `x[]`, or with commas if it accepts them; a hash as `x[k]`. */
 export function spelling(name: string, schema: TSchema): Spelling {
   if (Type.IsArray(schema)) {
     const commas = (schema as { commaList?: boolean }).commaList === true;
@@ -89,7 +89,7 @@ export function spelling(name: string, schema: TSchema): Spelling {
 
 const isFile = (schema: TSchema): boolean => (schema as { format?: string }).format === "binary";
 
-/** The file that a multipart body may carry in this place, without the null that only other bodies can send. */
+/** The file that a multipart body may carry here, without the null that only other bodies can send. */
 export const fileOf = (schema: TSchema): TSchema | undefined =>
   isFile(schema) ? schema : Type.IsUnion(schema) ? schema.anyOf.find(isFile) : undefined;
 

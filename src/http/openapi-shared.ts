@@ -3,15 +3,16 @@ import type { Json } from "./openapi-schema.ts";
 /** The parts of the document that all operations share. */
 
 export const ABOUT = `
-Parameters may stand in the query or in the body of any request, whatever place is shown here. Lists are sent as
-\`name[]=a&name[]=b\`, hashes as \`name[key]=value\`; bodies may be JSON or forms.
+Parameters may be in the query or in the body of any request, whichever is shown here. Lists are sent as
+\`name[]=a&name[]=b\`, hashes as \`name[key]=value\`; bodies may be JSON or forms. A parameter that an endpoint
+does not have is ignored, and the header \`X-Ignored-Parameters\` names it.
 
-A token goes with each request in the header \`PRIVATE-TOKEN\`, as \`Authorization: Bearer\`, or as the parameter
-\`private_token\`. An administrator whose token has the scope \`sudo\` may act for another user.
+Each request carries a token in the header \`PRIVATE-TOKEN\`, as \`Authorization: Bearer\`, or as the parameter
+\`private_token\` or \`access_token\`. An administrator whose token has the scope \`sudo\` may act for another user.
 
-Lists are paged: \`page\` and \`per_page\` (20 by default, 100 at most), and the header \`Link\` leads to the other pages.
+Lists are paged: \`page\` and \`per_page\` (20 by default, 100 at most), and the header \`Link\` has the other pages.
 
-Every answer carries \`X-Request-Id\`; under a rate limit also \`RateLimit-Limit\`, \`RateLimit-Remaining\` and
+Every response carries \`X-Request-Id\`; under a rate limit also \`RateLimit-Limit\`, \`RateLimit-Remaining\` and
 \`RateLimit-Reset\`.
 `.trim();
 
@@ -67,6 +68,29 @@ const header = (description: string, type = "string"): Json => ({ description, s
 export const headerRefs = (names: readonly string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
+const SECURITY_SCHEMES: Json = {
+  privateToken: {
+    type: "apiKey",
+    in: "header",
+    name: "PRIVATE-TOKEN",
+    description: "A token in a header of its own",
+  },
+  bearer: { type: "http", scheme: "bearer", description: "A token as `Authorization: Bearer`" },
+  basic: { type: "http", scheme: "basic", description: "For git: any user name, and a token as the password" },
+  privateTokenParameter: {
+    type: "apiKey",
+    in: "query",
+    name: "private_token",
+    description: "A token as a parameter; a header is better, because proxies log URLs",
+  },
+  accessTokenParameter: {
+    type: "apiKey",
+    in: "query",
+    name: "access_token",
+    description: "The same by the name that OAuth clients use",
+  },
+};
+
 export const sharedComponents = (schemas: Json): Json => ({
   schemas: { ...schemas, Error: ERROR },
   parameters: {
@@ -80,13 +104,19 @@ export const sharedComponents = (schemas: Json): Json => ({
       name: "Idempotency-Key",
       in: "header",
       description:
-        "A name of the caller's choice for this request. Asked again with it and the same token within ten minutes, " +
-        "the answer is the same, and nothing is done twice; for another request it is refused with 422",
+        "A name of the caller's choice for this request. If it is repeated with the same name and token within ten " +
+        "minutes, it gets the same response and nothing is done twice; another request with the name is refused with 422",
       schema: { ...text, minLength: 1, maxLength: 255, pattern: "^[ -~]+$" },
+    },
+    ifUnmodifiedSince: {
+      name: "If-Unmodified-Since",
+      in: "header",
+      description: "An HTTP date; what changed after it is not deleted",
+      schema: text,
     },
   },
   headers: {
-    "X-Request-Id": header("What the log calls this request"),
+    "X-Request-Id": header("The id of this request in the log"),
     Link: header("Links to other pages, by `rel`: prev, next, first, last"),
     "X-Page": header("This page", "integer"),
     "X-Per-Page": header("Items a page", "integer"),
@@ -98,35 +128,27 @@ export const sharedComponents = (schemas: Json): Json => ({
     "RateLimit-Remaining": header("Requests left in this minute", "integer"),
     "RateLimit-Reset": header("When the minute ends, in seconds since 1970", "integer"),
     "Retry-After": header("Seconds to wait", "integer"),
-    "Idempotency-Replayed": header("`true` where the answer was given before"),
+    "WWW-Authenticate": header("`Bearer`, and what is wrong with a token that has ended"),
+    "Idempotency-Replayed": header("`true` if this is the response to an earlier request"),
   },
   responses: {
     "400": refusal("A parameter is missing or wrong, or the change is refused", { error: "name is missing" }),
-    "401": refusal("The token is missing or not valid", { message: "401 Unauthorized" }),
+    "401": refusal("The token is missing or not valid", { message: "401 Unauthorized" }, ["WWW-Authenticate"]),
     "403": refusal("The caller or the scopes of the token do not suffice", { message: "403 Forbidden" }),
-    "404": refusal("There is no such thing, or the caller may not know of it", { message: "404 Not Found" }),
+    "404": refusal("It does not exist, or the caller may not see it", { message: "404 Not Found" }),
+    "412": refusal("It changed after the time in `If-Unmodified-Since`", { message: "412 Precondition Failed" }),
     "429": refusal("Too many requests in this minute", { message: "429 Too Many Requests" }, WAITING_HEADERS),
     "503": refusal("Not now; try again later", { message: "503 Service Unavailable" }, ["Retry-After"]),
     git: { description: "Refused; git shows the text to people", content: { "text/plain": { schema: text } } },
-    default: refusal("Refused for another reason, which the status tells", { message: "409 Conflict" }),
+    default: refusal("Refused for another reason, which the status names", { message: "409 Conflict" }),
   },
-  securitySchemes: {
-    privateToken: {
-      type: "apiKey",
-      in: "header",
-      name: "PRIVATE-TOKEN",
-      description: "A token in a header of its own",
-    },
-    bearer: { type: "http", scheme: "bearer", description: "A token as `Authorization: Bearer`" },
-    basic: { type: "http", scheme: "basic", description: "For git: any user name, and a token as the password" },
-    privateTokenParameter: {
-      type: "apiKey",
-      in: "query",
-      name: "private_token",
-      description: "A token as a parameter; a header is better, because addresses end up in logs of proxies",
-    },
-  },
+  securitySchemes: SECURITY_SCHEMES,
 });
 
-export const TOKEN: readonly Json[] = [{ privateToken: [] }, { bearer: [] }, { privateTokenParameter: [] }];
+export const TOKEN: readonly Json[] = [
+  { privateToken: [] },
+  { bearer: [] },
+  { privateTokenParameter: [] },
+  { accessTokenParameter: [] },
+];
 export const BASIC: Json = { basic: [] };

@@ -103,7 +103,7 @@ const places = (operation: { parameters: Json[] }) =>
   operation.parameters.map(({ in: place, name, $ref }) => $ref ?? `${String(place)} ${String(name)}`);
 
 describe("parameters in the document", () => {
-  it("stand in the path, else in the query of reads and removals", () => {
+  it("are in the path, else in the query of GET and DELETE", () => {
     assert.deepEqual(places(list), [
       "path id",
       ...["query page", "query per_page", "query kinds[]", "query states", "query tags", "query after", "query crew"],
@@ -127,6 +127,7 @@ describe("parameters in the document", () => {
       style: "deepObject",
       explode: true,
       schema: { type: "object", additionalProperties: { type: "string" } },
+      example: {},
     });
   });
 
@@ -142,7 +143,7 @@ describe("parameters in the document", () => {
     });
   });
 
-  it("are otherwise the body, with files in multipart alone", () => {
+  it("are otherwise in the body, with files in multipart only", () => {
     const { content, required } = create.requestBody;
     assert.equal(required, true);
     assert.deepEqual(Object.keys(content), [
@@ -170,16 +171,16 @@ describe("parameters in the document", () => {
     assert.equal(drift.requestBody, undefined);
   });
 
-  it("leave a body that is no parameters alone", () => {
+  it("do not include a raw body", () => {
     assert.deepEqual(places(report), ["path port", "path key", "query kind", "#/components/parameters/sudo"]);
     assert.deepEqual(report.requestBody, { required: true, content: { "*/*": {} } });
   });
 });
 
 describe("an operation in the document", () => {
-  it("says who may call, with what, and from which plan on", () => {
+  it("states who may call, with which scopes, and from which plan on", () => {
     assert.equal(create.operationId, "ships.create");
-    assert.deepEqual(create.tags, ["ships"]);
+    assert.deepEqual(create.tags, ["Ships"]);
     assert.equal(create.deprecated, true);
     assert.equal(create["x-access"], "administrators");
     assert.deepEqual(create["x-scopes"], ["api"]);
@@ -205,11 +206,11 @@ describe("an operation in the document", () => {
   });
 
   it("needs a token unless anyone may call", () => {
-    assert.equal(create.security.length, 3);
+    assert.equal(create.security.length, 4);
     assert.deepEqual(list.security[0], {});
   });
 
-  it("answers with its status, its schema and the headers of its pages", () => {
+  it("responds with its status, its schema and its paging headers", () => {
     assert.deepEqual(Object.keys(list.responses["200"].headers), [
       ...["X-Request-Id", "Link", "X-Page", "X-Per-Page", "X-Next-Page", "X-Prev-Page", "X-Total", "X-Total-Pages"],
     ]);
@@ -221,7 +222,7 @@ describe("an operation in the document", () => {
     assert.deepEqual(components.schemas.Ship.properties.note, { type: ["string", "null"] });
   });
 
-  it("refuses in the ways that it can", () => {
+  it("lists the refusals that are possible", () => {
     const refusals = ({ responses }: { responses: Json }) =>
       Object.keys(responses).filter((status) => !status.startsWith("2"));
     assert.deepEqual(refusals(list), ["400", "401", "403", "404", "429", "default"]);

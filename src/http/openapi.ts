@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { TObject, TSchema } from "typebox";
 import { SCOPES } from "#access/scopes.ts";
 import { RELEASE } from "#lib/release.ts";
-import { API, type Operation } from "./app.ts";
+import type { Operation } from "./app.ts";
 import { type Endpoint, pathNames, plainOf, schemaOf, successOf } from "./endpoint.ts";
 import {
   fileOf,
@@ -16,7 +16,8 @@ import {
   spelling,
 } from "./openapi-schema.ts";
 import { ABOUT, BASIC, headerRefs, PAGING_HEADERS, sharedComponents, TOKEN } from "./openapi-shared.ts";
-import { pagedOf, paramsOf } from "./serve.ts";
+import { API } from "./paths.ts";
+import { pagedOf, paramsOf } from "./route.ts";
 
 export interface OpenApi {
   readonly openapi: "3.1.1";
@@ -25,26 +26,33 @@ export interface OpenApi {
   readonly [field: string]: unknown;
 }
 
-/** The OpenAPI document of all operations. */
-export function openApiOf(operations: readonly Operation[]): OpenApi {
+/** The titles of sections, by resource. */
+export type Subjects = Readonly<Record<string, string>>;
+
+/** The OpenAPI document of all operations, in sections by subject. */
+export function openApiOf(operations: readonly Operation[], subjects: Subjects = {}): OpenApi {
   const schemas = schemaWriter();
+  const subjectOf = (operation: Operation) => subjectIn(subjects, operation);
   const paths: Record<string, Record<string, Json>> = {};
   for (const operation of operations) {
     const { endpoint } = operation;
     const path = publicPath(endpoint).replaceAll(/[:*](\w+)/g, "{$1}");
-    (paths[path] ??= {})[endpoint.method.toLowerCase()] = describeOperation(operation, schemas);
+    (paths[path] ??= {})[endpoint.method.toLowerCase()] = {
+      tags: [subjectOf(operation)],
+      ...describeOperation(operation, schemas),
+    };
   }
   return {
     openapi: "3.1.1",
     info: { title: "Fairlead", version: RELEASE, description: ABOUT, license: { name: "MIT", identifier: "MIT" } },
     servers: [{ url: "/" }],
-    tags: [...new Set(operations.map(tagOf))].map((name) => ({ name })),
+    tags: [...new Set(operations.map(subjectOf))].map((name) => ({ name })),
     paths,
     components: sharedComponents(schemas.components),
   };
 }
 
-/** The address as people write it, with names as `:name` and a namespace in front as `*name`. */
+/** The path as the documents show it, with names as `:name` and a leading full path as `*name`. */
 export const publicPath = ({ mount, path }: Endpoint): string => (mount === "root" ? path : API + path);
 
 /** The scopes of which a token needs one. */
@@ -59,7 +67,12 @@ export function scopesInWords(endpoint: Endpoint): string {
   return scopes.length === SCOPES.length ? "any" : scopes.map((scope) => `\`${scope}\``).join(", ");
 }
 
-const tagOf = ({ name }: Operation) => name.split(".", 1)[0] ?? name;
+/** The title of the section that an operation is in: `shipLogs.list` is in "Ship logs" if nothing else is said. */
+export function subjectIn(subjects: Subjects, { name }: Operation): string {
+  const [resource = name] = name.split(".", 1);
+  const words = resource.replaceAll(/(?<=.)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return subjects[resource] ?? words.charAt(0).toUpperCase() + words.slice(1);
+}
 
 function describeOperation(operation: Operation, schemas: SchemaWriter): Json {
   const { name, endpoint } = operation;
@@ -69,11 +82,10 @@ function describeOperation(operation: Operation, schemas: SchemaWriter): Json {
     operationId: name,
     summary: endpoint.summary,
     description: inWords(endpoint, params).join("\n\n"),
-    tags: [tagOf(operation)],
     ...(deprecated && { deprecated }),
     security: access.ignoresCredentials
       ? []
-      : [...(access.signedIn ? [] : [{}]), ...TOKEN, ...(access.forGit ? [BASIC] : [])],
+      : [...(access.admits.anonymous ? [{}] : []), ...TOKEN, ...(access.forGit ? [BASIC] : [])],
     ...inputOf(operation, params, schemas),
     responses: { [successOf(endpoint)]: successAnswer(endpoint, schemas), ...refusals(endpoint) },
     "x-access": access.rule,
@@ -93,7 +105,7 @@ const inWords = (endpoint: Endpoint, params: TObject): string[] => [
   ...rulesInWords(params),
 ];
 
-/** Names of the path stand there; the rest is the query of GET and DELETE, and of others the body. */
+/** Names of the path are path parameters; the others are the query of GET and DELETE, or the body. */
 function inputOf({ name, endpoint }: Operation, params: TObject, schemas: SchemaWriter): Json {
   const names = pathNames(endpoint.path);
   const others = Object.entries(params.properties).filter(([key]) => !names.includes(key));
@@ -108,8 +120,10 @@ function inputOf({ name, endpoint }: Operation, params: TObject, schemas: Schema
   };
 }
 
-const sharedParameters = ({ keepsAnswer }: Endpoint): Json[] =>
-  [...(keepsAnswer ? ["idempotencyKey"] : []), "sudo"].map((name) => ({ $ref: `#/components/parameters/${name}` }));
+const sharedParameters = ({ idempotent, conditional }: Endpoint): Json[] =>
+  [...(idempotent ? ["idempotencyKey"] : []), ...(conditional ? ["ifUnmodifiedSince"] : []), "sudo"].map((name) => ({
+    $ref: `#/components/parameters/${name}`,
+  }));
 
 function parameter(key: string, schema: TSchema, place: "path" | "query", { write }: SchemaWriter): Json {
   const { description, deprecated, "x-plan": plan, "x-offering": offering, ...value } = write(schema);
@@ -122,6 +136,8 @@ function parameter(key: string, schema: TSchema, place: "path" | "query", { writ
     ...(deprecated !== undefined && { deprecated }),
     ...style,
     schema: value,
+    // The reference page would otherwise send keys and values of its own invention.
+    ...(style?.style === "deepObject" && { example: {} }),
     ...(plan !== undefined && { "x-plan": plan }),
     ...(offering !== undefined && { "x-offering": offering }),
   };
@@ -152,7 +168,7 @@ function bodyOf(operation: string, properties: Properties, params: TObject, sche
   };
 }
 
-// Only multipart bodies carry files; elsewhere null can still take one away.
+// Only multipart bodies carry files; in other bodies null can still remove one.
 const sendable = ([, schema]: readonly [string, TSchema]) => fileOf(schema) !== schema;
 const withoutFile =
   ({ write }: SchemaWriter) =>
@@ -172,7 +188,7 @@ function successAnswer(endpoint: Endpoint, { write }: SchemaWriter): Json {
   const schema = schemaOf(endpoint.returns);
   const plain = plainOf(endpoint.returns);
   const paging = pagedOf(endpoint.returns) ? PAGING_HEADERS : [];
-  const replayed = endpoint.keepsAnswer ? ["Idempotency-Replayed"] : [];
+  const replayed = endpoint.idempotent ? ["Idempotency-Replayed"] : [];
   return {
     description: STATUS_CODES[successOf(endpoint)] ?? "Success",
     headers: headerRefs(["X-Request-Id", ...paging, ...replayed]),
@@ -181,9 +197,9 @@ function successAnswer(endpoint: Endpoint, { write }: SchemaWriter): Json {
   };
 }
 
-function refusals({ limit = "api", errors = "api" }: Endpoint): Json {
+function refusals({ limit = "api", errors = "api", conditional }: Endpoint): Json {
   if (errors === "git") return { default: { $ref: "#/components/responses/git" } };
   const tooMany = { api: ["429"], git: ["429"], "sign-in": ["429"], ingestion: ["503"], none: [] }[limit];
-  const statuses = ["400", "401", "403", "404", ...tooMany, "default"];
+  const statuses = ["400", "401", "403", "404", ...(conditional ? ["412"] : []), ...tooMany, "default"];
   return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }]));
 }

@@ -1,50 +1,67 @@
-/** Addresses as clients write them, made into what the router knows. */
-import { ourPath } from "./aliases.ts";
+/** Rewrites the paths that clients send to those that the router knows. */
+import type { Endpoint } from "./endpoint.ts";
 
-/** Makes one address that begins with a namespace, such as `/*project.git/info/refs`, into a route and its rewrite. */
-export interface NamespaceAddress {
-  readonly route: string;
-  readonly matches: RegExp;
+export const API = "/api/v4";
+
+/** The router's form of an endpoint's path: a leading `*name`, or `*name.git`, becomes one parameter. */
+export const urlOf = ({ mount, path }: Endpoint): string =>
+  mount === "root" ? path.replace(/^\/\*(\w+)(?:\.\w+)?\//, "/:$1/") : API + path;
+
+/** The paths that are rewritten before a request is routed. */
+export interface Rewrites {
+  /** Paths that begin with a name of several segments, such as `/*project.git/info/refs`; split into name and rest. */
+  readonly wildcards: readonly RegExp[];
+  /** Paths that end in a name and `.json`, which is part of the name unless it follows an id. */
+  readonly names: readonly { readonly path: RegExp; readonly isId: (text: string) => boolean }[];
 }
 
-/** The router's form of a path: a leading `*name`, or `*name.git`, becomes one parameter. */
-export const routeOf = (path: string): string => path.replace(/^\/\*(\w+)(?:\.git)?\//, "/:$1/");
+export const rewritesOf = (endpoints: readonly Endpoint[]): Rewrites => ({
+  wildcards: endpoints.flatMap(({ path }) => wildcardPattern(path) ?? []),
+  names: endpoints.flatMap((endpoint) => {
+    const { formatSuffixAfter: isId } = endpoint;
+    const [prefix = ""] = /^.*\/(?=:\w+$)/.exec(urlOf(endpoint)) ?? [];
+    return isId ? [{ path: new RegExp(`^${patternOf(prefix)}([^/]+)\\.json$`), isId }] : [];
+  }),
+});
 
-export function namespaceAddress(path: string): NamespaceAddress | undefined {
-  const found = /^\/\*\w+(\.git)?\/(.*)$/.exec(path);
-  if (!found) return undefined;
-  const rest = (found[2] ?? "").replaceAll(/[.$^+()[\]{}|?\\]/g, String.raw`\$&`).replaceAll(/:\w+/g, "[^/]+");
-  // People leave out the `.git`, and git adds nothing.
-  const ending = found[1] ? String.raw`(?:\.git)?` : "";
-  return { route: routeOf(path), matches: new RegExp(`^/([^/].*?)${ending}/(${rest})$`) };
+function wildcardPattern(path: string): RegExp | undefined {
+  const [, suffix, rest = ""] = /^\/\*\w+(\.\w+)?\/(.*)$/.exec(path) ?? [];
+  if (rest === "") return undefined;
+  // People leave out the suffix, and git adds nothing.
+  const ending = suffix === undefined ? "" : `(?:${patternOf(suffix)})?`;
+  return new RegExp(`^/([^/].*?)${ending}/(${patternOf(rest)})$`);
 }
 
-/** An address that ends in the full path of a project or group, whose own name `.json` may end. */
-const ENDS_IN_FULL_PATH = /^\/api\/v4\/(?:projects|groups|namespaces)\/(?!\d+\.json$)[^/]+$/;
-/** One that ends in the name of a file, branch, tag or commit. */
-const ENDS_IN_NAME = /\/repository\/(?:files|branches|tags|commits)\/(?![0-9a-f]{40}\.json$)[^/]+$/;
+/** Whether a segment is the id of a row, where it could also be a name. */
+export const isNumericId = (segment: string) => /^\d+$/.test(segment);
 
-const endsInName = (path: string) => ENDS_IN_FULL_PATH.test(path) || ENDS_IN_NAME.test(path);
+const patternOf = (path: string) => path.replaceAll(/[.$^+()[\]{}|?\\]/g, String.raw`\$&`).replaceAll(/:\w+/g, "[^/]+");
 
-/** Collapses double slashes, drops a trailing slash and a `.json` ending, and encodes a leading namespace. */
-export function rewriteTarget(target: string, addresses: readonly NamespaceAddress[]): string {
+/** Collapses double slashes, drops a trailing slash and a `.json` suffix, and encodes a leading name of many segments. */
+export function rewriteTarget(target: string, rewrites: Rewrites): string {
   const mark = target.indexOf("?");
   const path = mark === -1 ? target : target.slice(0, mark);
   const query = mark === -1 || mark === target.length - 1 ? "" : target.slice(mark);
   let plain = path.includes("//") ? path.replaceAll(/\/{2,}/g, "/") : path;
   if (plain.length > 1 && plain.endsWith("/")) plain = plain.slice(0, -1);
-  const bare = plain.endsWith(".json") && !endsInName(plain) ? plain.slice(0, -5) : plain;
-  if (plain.startsWith("/api/")) return ourPath(bare) + query;
+  const bare = plain.endsWith(".json") && !endsInName(plain, rewrites) ? plain.slice(0, -5) : plain;
+  if (plain.startsWith("/api/")) return bare + query;
   if (!plain.startsWith("/-/")) {
-    for (const { matches } of addresses) {
-      const found = matches.exec(bare);
+    for (const wildcard of rewrites.wildcards) {
+      const found = wildcard.exec(bare);
       if (found) return `/${oneSegment(found[1] ?? "")}/${found[2] ?? ""}${query}`;
     }
   }
   return plain + query;
 }
 
-// What cannot be decoded stays as it is; the router refuses it.
+const endsInName = (plain: string, { names }: Rewrites) =>
+  names.some(({ path, isId }) => {
+    const name = path.exec(plain)?.[1];
+    return name !== undefined && !isId(name);
+  });
+
+// An invalid path stays as it is; the router refuses it.
 function oneSegment(path: string): string {
   try {
     return encodeURIComponent(decodeURIComponent(path));

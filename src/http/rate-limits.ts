@@ -1,11 +1,12 @@
-import type { Actor } from "#access/actor.ts";
+import { budgetOwner } from "#access/budget-owner.ts";
+import type { Actor } from "#access/principal.ts";
 import { Refusal } from "#lib/refusal.ts";
+import { type LimitClass, refuseOverBudget, takeBudget } from "#limits/rate-limits.ts";
 import type { Services } from "#services.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Kernel } from "./kernel.ts";
-import { type Caller, type LimitClass, refuseOverBudget, takeBudget } from "./limits.ts";
 
-/** Takes one request from the budget of its caller, and refuses what is beyond it. */
+/** Draws one request on the budget of its caller; refused if that is exhausted. */
 export function countRequest(
   { config, limiter }: Services,
   exchange: Exchange,
@@ -17,15 +18,9 @@ export function countRequest(
   refuseOverBudget(exchange.budget, limit, Date.now());
 }
 
-/** Service accounts of a group share one budget: else its Owners could multiply theirs by making accounts. */
-function budgetOwner(actor: Actor | null): Caller | undefined {
-  const groupId = actor?.user.service_account_group_id ?? null;
-  return groupId === null ? actor?.user.id : `group ${groupId}`;
-}
-
 /**
- * A caller who is not let in counts against the network, so that guessing is limited too; past the limit that is told.
- * This includes endpoints without a limit, where only refused callers count.
+ * Counts a refused caller against their network, so that guessing credentials is limited too, also on endpoints without
+ * a limit. Returns what to respond with: the refusal, or 429 once the budget is exhausted.
  */
 export function countRefused({ services }: Kernel, exchange: Exchange, limit: LimitClass, refusal: unknown): unknown {
   if (exchange.budget) return refusal;

@@ -12,7 +12,7 @@ import type { RawSet } from "./params/raw.ts";
 
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/** Makes ULIDs: 26 characters, sorted by time, unique without asking anybody. */
+/** Generates ULIDs: 26 characters, sorted by time, unique without coordination. */
 export function requestIds(): (now: number) => string {
   const random = Buffer.alloc(4096);
   let used = random.length;
@@ -41,15 +41,18 @@ function timePart(now: number): string {
   return text;
 }
 
-/** Our own site as browsers know it; each is asked for only where a browser is, and not for tokens. */
+/** The parameters that a token may come in; they reach neither links nor redirects nor the log. */
+export const TOKEN_PARAMETERS = ["private_token", "access_token"] as const;
+
+/** Our own site as browsers know it; evaluated only for requests of browsers. */
 interface OwnSite {
   cookieName(): string;
   isOrigin(origin: string): boolean;
 }
 
 /**
- * Every token that the request shows, or its session, and whom it wants to act for; nothing of it is believed yet. Basic
- * counts only where git asks.
+ * Collects every token of a request, its session, and whom it wants to act for; nothing is verified yet. Basic
+ * authentication counts only for git.
  */
 export function credentialsOf(
   request: FastifyRequest,
@@ -65,9 +68,11 @@ export function credentialsOf(
   const { authorization } = headers;
   if (authorization && /^bearer /i.test(authorization)) tokens.push(authorization.slice(7).trim());
   if (forGit && authorization && /^basic /i.test(authorization)) tokens.push(passwordOf(authorization.slice(6)));
-  const parameter = params["private_token"];
-  if (typeof parameter === "object" && parameter !== null) throw badParameter("private_token is invalid");
-  if (parameter !== undefined && parameter !== "" && parameter !== null) tokens.push(String(parameter));
+  for (const name of TOKEN_PARAMETERS) {
+    const parameter = params[name];
+    if (typeof parameter === "object" && parameter !== null) throw badParameter(`${name} is invalid`);
+    if (parameter !== undefined && parameter !== "" && parameter !== null) tokens.push(String(parameter));
+  }
   const page = pageOrigin({ fetchSite: headers["sec-fetch-site"]?.toString(), origin: headers.origin }, own.isOrigin);
   const secret = headers.cookie === undefined ? undefined : readCookie(headers.cookie, own.cookieName());
   const csrfToken = headers["x-csrf-token"]?.toString();
@@ -80,23 +85,23 @@ export function credentialsOf(
   };
 }
 
-/** What stands behind the first colon; the user name may be any. */
+/** The password of Basic authentication; any user name is accepted. */
 function passwordOf(basic: string): string {
   const pair = Buffer.from(basic, "base64").toString();
   const colon = pair.indexOf(":");
   return colon === -1 ? "" : pair.slice(colon + 1);
 }
 
-/** Where a request comes from: what a trusted proxy says if that is an address, else the other end of the connection. */
+/** The address of a client: what a trusted proxy says, if that is an address, else the peer of the connection. */
 export function addressOf(request: FastifyRequest): string {
-  // A caller who is gone already has no address any more, whatever the type says.
+  // A closed socket has no address, whatever the type says.
   const { ip }: { ip: string | undefined } = request;
   return addressIn(ip ?? "") ?? addressIn(request.raw.socket.remoteAddress ?? "") ?? "0.0.0.0";
 }
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
 
-/** Makes links start with the caller's own scheme and host where that host is ours to name, else with the configured one. */
+/** Returns the base URL for links: the caller's own scheme and host if that host is allowed, else the configured one. */
 export function siteNamer(config: Config): (request: FastifyRequest) => string {
   const external = config.externalUrl === undefined ? undefined : new URL(config.externalUrl);
   const allowed = new Set([
@@ -104,11 +109,11 @@ export function siteNamer(config: Config): (request: FastifyRequest) => string {
     ...(external ? [external.host] : []),
   ]);
   const fallback = external?.origin ?? `http://${config.host}:${config.port}`;
-  // Nearly all requests name the same host, so what was found of the last one is kept.
+  // Nearly all requests name the same host, so the last result is cached.
   let last = { protocol: "", host: "", site: fallback };
-  return ({ protocol: said, host }) => {
-    // A proxy may say anything.
-    const protocol = /^https$/i.test(said) ? "https" : "http";
+  return ({ protocol: claimed, host }) => {
+    // A proxy may claim anything.
+    const protocol = /^https$/i.test(claimed) ? "https" : "http";
     if (host !== last.host || protocol !== last.protocol)
       last = { protocol, host, site: siteOf(protocol, host.toLowerCase()) };
     return last.site;
@@ -121,24 +126,24 @@ export function siteNamer(config: Config): (request: FastifyRequest) => string {
       allowed.has(host.replace(/:\d+$/, "")) ||
       (allowed.has("*") && /^[\w.:[\]-]+$/.test(host));
     const site = `${protocol}://${host}`;
-    // A port past 65535 or 127.999.0.1 looks like a host but is none.
+    // A port above 65535 or 127.999.0.1 looks like a host but is none.
     return known && URL.canParse(site) ? site : fallback;
   }
 }
 
-/** Tells whether an `Origin` is ours: the site that the request came to, or the external address. */
+/** Returns whether an `Origin` is ours: the site of the request, or the external URL. */
 export function originChecker(config: Config, siteOf: (request: FastifyRequest) => string) {
   const external = config.externalUrl === undefined ? undefined : new URL(config.externalUrl).origin;
   return (request: FastifyRequest, origin: string): boolean =>
     origin === external || origin === new URL(siteOf(request)).origin;
 }
 
-/** Bytes of the longest target that is looked at. */
-export const MOST_TARGET = 8192;
+/** Longer request targets are refused with 414. */
+export const MAX_TARGET_LENGTH = 8192;
 
 /**
- * The link back to a list at another place: the same parameters but for the changed ones, and no secret. Parameters may
- * come in a body, so there is none where it would be longer than we ourselves accept.
+ * Links to the same request with changed parameters and without secrets. Parameters may come from a body, so the result
+ * is undefined if the link would be longer than we accept.
  */
 export function linkTo(
   site: string,
@@ -151,25 +156,26 @@ export function linkTo(
   for (const name of Object.keys(params)) {
     if (name in changes || pathNames.includes(name) || SECRETS.has(name)) continue;
     addPairs(pairs, encodeURIComponent(name), params[name]);
-    if (pairs.length > MOST_PAIRS) return undefined;
+    if (pairs.length > MAX_PAIRS) return undefined;
   }
   for (const [name, value] of Object.entries(changes)) {
     if (value !== undefined) pairs.push(`${name}=${encodeURIComponent(value)}`);
   }
   const target = pairs.length === 0 ? path : `${path}?${pairs.join("&")}`;
-  return target.length > MOST_TARGET ? undefined : site + target;
+  return target.length > MAX_TARGET_LENGTH ? undefined : site + target;
 }
 
 const SECRETS = new Set([
-  ...["private_token", "access_token", "job_token", "token"],
+  ...TOKEN_PARAMETERS,
+  ...["job_token", "token"],
   ...["password", "current_password", "new_password", "otp_attempt"],
 ]);
 
-/** No target holds more; a body may, and making pairs of all of it would take too long. */
-const MOST_PAIRS = MOST_TARGET / 2;
+/** No target holds more; a body may, and encoding all of it would take too long. */
+const MAX_PAIRS = MAX_TARGET_LENGTH / 2;
 
 function addPairs(pairs: string[], name: string, value: unknown) {
-  if (pairs.length > MOST_PAIRS) return;
+  if (pairs.length > MAX_PAIRS) return;
   if (Array.isArray(value)) {
     for (const item of value) addPairs(pairs, `${name}%5B%5D`, item);
   } else if (typeof value === "object" && value !== null) {

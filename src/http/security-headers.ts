@@ -1,14 +1,14 @@
-/** What every answer carries. */
+/** Headers of every response. */
 export const ALWAYS = [
   ["x-content-type-options", "nosniff"],
   ["x-frame-options", "DENY"],
 ] as const;
 
-/** What an answer carries unless its handler says something else. */
+/** Headers of a response unless its handler sets them. */
 export const BY_DEFAULT = [
   ["referrer-policy", "no-referrer"],
   ["content-security-policy", "default-src 'none'; frame-ancestors 'none'"],
 ] as const;
 
-/** What answers of a site with https carry: browsers come back by https only, for a year. */
+/** For sites over https: browsers return by https only, for a year. */
 export const OVER_HTTPS = ["strict-transport-security", "max-age=31536000"];

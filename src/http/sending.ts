@@ -4,23 +4,23 @@ import type { Consumer } from "#lib/consumer.ts";
 import type { Charge, MemoryBudget } from "#lib/memory-budget.ts";
 import { unavailable } from "#lib/refusal.ts";
 import type { TransferRate } from "#lib/transfer-rate.ts";
-import { watchAnswer } from "./timeouts.ts";
+import { watchResponse } from "./timeouts.ts";
 
-/** Answers up to this size are never refused for lack of memory. */
-export const SMALL_ANSWER_BYTES = 64 * 1024;
-/** A large body is written in pieces, so that the transfer rate is seen between them. */
-const PIECE_BYTES = 64 * 1024;
+/** Responses up to this size are never refused for lack of memory. */
+export const SMALL_RESPONSE_BYTES = 64 * 1024;
+/** A large body is written in chunks, so that the transfer rate is measured between them. */
+const CHUNK_BYTES = 64 * 1024;
 const RETRY_SECONDS = 5;
 
-export type Sending = ReturnType<typeof answerSending>;
+export type Sending = ReturnType<typeof responseSending>;
 
-/** Sends answers that the caller may take its time for, and bounds the memory that they hold meanwhile. */
-export function answerSending(memory: MemoryBudget, rate: TransferRate) {
+/** Sends responses and bounds the memory of those that clients are slow to receive. */
+export function responseSending(memory: MemoryBudget, rate: TransferRate) {
   const onceClosed = closeListeners();
 
-  /** Charges for an answer until it was taken or the connection is closed. */
+  /** Charges for a response until it was received or the connection is closed. */
   const hold = (raw: ServerResponse, charge: Charge) => {
-    const stop = watchAnswer(raw, rate);
+    const stop = watchResponse(raw, rate);
     onceClosed(raw, () => {
       stop();
       charge.release();
@@ -30,19 +30,19 @@ export function answerSending(memory: MemoryBudget, rate: TransferRate) {
   return {
     rate,
     onceClosed,
-    /** Charges for an answer before it is built, or refuses it. */
+    /** Charges for a response before it is built, or refuses it. */
     reserve(consumer: Consumer, bytes: number): Charge {
       if (!memory.hasRoom(consumer, bytes)) throw unavailable(RETRY_SECONDS);
       return memory.charge(consumer, bytes);
     },
-    /** Charges for an answer that can no longer be refused. */
+    /** Charges for a response that can no longer be refused. */
     charge: memory.charge,
     sendLarge(raw: ServerResponse, body: Buffer, charge: Charge) {
       charge.resize(body.length);
       hold(raw, charge);
-      writePieces(raw, body);
+      writeChunks(raw, body);
     },
-    /** Charges for a small answer that was not taken at once. Only those queued behind others need room for it. */
+    /** Charges for a small response that was not received at once. Only one that is queued behind others needs room. */
     holdUnsent(raw: ServerResponse, consumer: Consumer, bytes: number) {
       if (raw.socket !== null || memory.hasRoom(consumer, bytes)) hold(raw, memory.charge(consumer, bytes));
       else raw.req.socket.destroy();
@@ -50,21 +50,21 @@ export function answerSending(memory: MemoryBudget, rate: TransferRate) {
   };
 }
 
-function writePieces(raw: ServerResponse, body: Buffer) {
+function writeChunks(raw: ServerResponse, body: Buffer) {
   let at = 0;
-  const writeOn = () => {
-    while (body.length - at > PIECE_BYTES) {
-      const piece = body.subarray(at, (at += PIECE_BYTES));
-      if (!raw.write(piece)) return void raw.once("drain", writeOn);
+  const writeNext = () => {
+    while (body.length - at > CHUNK_BYTES) {
+      const chunk = body.subarray(at, (at += CHUNK_BYTES));
+      if (!raw.write(chunk)) return void raw.once("drain", writeNext);
     }
     raw.end(body.subarray(at));
   };
-  writeOn();
+  writeNext();
 }
 
 /**
- * Calls a listener once an answer was taken or its connection is closed. Node tells the latter only of the answer whose
- * turn it is, not of those that wait behind it on the same connection.
+ * Calls a listener once a response was received or its connection is closed. Node emits `close` only for the current
+ * response of a connection, not for those that are queued behind it.
  */
 function closeListeners() {
   const waiting = new WeakMap<Socket, Set<() => void>>();

@@ -9,7 +9,7 @@ import { watchStream } from "./timeouts.ts";
 const WINDOW = 200;
 const CHUNK = Buffer.alloc(8 * 1024, "x");
 
-describe("a stream is waited for", () => {
+describe("the time limit of a stream", () => {
   let handle: (request: IncomingMessage, response: ServerResponse) => void;
   const server = createServer((request, response) => {
     watchStream(request, response, { minBytes: 16 * 1024, windowMs: WINDOW });
@@ -28,7 +28,7 @@ describe("a stream is waited for", () => {
   }
   const POST = "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n";
 
-  test("while it comes, however long that takes", async () => {
+  test("does not end a stream that makes progress, however long it takes", async () => {
     handle = (request, response) => request.resume().on("end", () => response.end("whole"));
     const { socket, closed } = await ask(POST);
     for (let sent = 0; sent < 12; sent++) {
@@ -39,7 +39,7 @@ describe("a stream is waited for", () => {
     socket.destroy();
   });
 
-  test("but not where it drips", async () => {
+  test("ends a stream that is too slow", async () => {
     handle = (request) => request.resume();
     const { socket, closed } = await ask(POST);
     for (let sent = 0; sent < 20 && !closed(); sent++) {
@@ -49,7 +49,7 @@ describe("a stream is waited for", () => {
     assert.equal(closed(), true);
   });
 
-  test("nor where nothing is read of the answer", async () => {
+  test("ends a client that reads nothing of the response", async () => {
     let left = false;
     handle = (_request, response) => {
       response.on("close", () => (left = true));
@@ -62,7 +62,7 @@ describe("a stream is waited for", () => {
     socket.destroy();
   });
 
-  test("a caller may wait for us, with the body sent or not yet wanted", async () => {
+  test("does not count while the client waits for us", async () => {
     handle = (_request, response) => void setTimeout(() => response.end("late"), WINDOW * 4);
     for (const text of ["GET / HTTP/1.1\r\nhost: x\r\n\r\n", POST + "x".repeat(200_000)]) {
       const { socket } = await ask(text);

@@ -9,7 +9,7 @@ const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 const refusalOf = (text: string) => problemOf(() => parseQuery(text));
 
-describe("what a query says", () => {
+describe("parsing a query", () => {
   const table: [text: string, set: unknown][] = [
     ["", {}],
     ["&&&", {}],
@@ -49,7 +49,7 @@ describe("what a query says", () => {
   });
 });
 
-describe("what a query may not say", () => {
+describe("refused queries", () => {
   const utf8 = "The parameters are not percent-encoded UTF-8";
   const nul = "The parameters contain a NUL character";
   const table: [text: string, problem: string][] = [
@@ -139,7 +139,7 @@ describe("hostile queries", () => {
     assert.ok(accepted > 10_000, `only ${accepted} were accepted`);
   });
 
-  it("come back as they were written", () => {
+  it("round-trip through encoding", () => {
     const name = fc.string({ unit: "grapheme", minLength: 1 }).filter((text) => !/[[\]\0]/.test(text));
     const value = fc.string({ unit: "grapheme" }).filter((text) => !text.includes("\0"));
     fc.assert(

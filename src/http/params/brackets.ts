@@ -11,8 +11,8 @@ const conflict = (name: string) => badParameter(`${name.slice(0, 100)} is invali
 export const tooManyParameters = () => badParameter(`More than ${MAX_PARAMETERS} parameters`);
 
 /**
- * A query string or an urlencoded body, its bytes given as Latin-1 as Node gives an address.
- * Of a plain name that is repeated, the last value counts.
+ * Parses a query string or an urlencoded body, whose bytes are decoded as Latin-1, as Node does with a request target.
+ * If a plain name is repeated, the last value counts.
  */
 export function parseQuery(raw: string): RawSet {
   const text = asText(raw);
@@ -79,7 +79,7 @@ function checkKey(key: string): void {
   if (isForbiddenKey(key)) throw badParameter(`${key} is not allowed as a name`);
 }
 
-/** `a[b][]` is a, b and an empty segment; a name with stray brackets is just a name that nobody declares. */
+/** `a[b][]` is a, b and an empty segment; a name with stray brackets is just a name that no schema declares. */
 function segments(name: string): string[] {
   const first = name.indexOf("[");
   if (first < 1) return [name];

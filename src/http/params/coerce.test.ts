@@ -45,13 +45,13 @@ describe("a set of parameters", () => {
     assert.ok(!("expires_at" in params));
   });
 
-  it("gets a default of its own", () => {
+  it("gets its own copy of a default", () => {
     const raw = { name: "a", platform_kubernetes_attributes: cluster };
     read(raw).labels.push("mine");
     assert.deepEqual(read(raw).labels, []);
   });
 
-  it("tells null from absent only where null is a value", () => {
+  it("distinguishes null from absent only if null is a value", () => {
     const raw = {
       name: "a",
       platform_kubernetes_attributes: { ...cluster, namespace: null },
@@ -67,7 +67,7 @@ describe("a set of parameters", () => {
     });
   });
 
-  it("tells all its problems at once", () => {
+  it("reports all its problems at once", () => {
     assert.equal(
       problemOf(() =>
         read({ name: " ", sort: "up", expires_at: "soon", platform_kubernetes_attributes: { api_url: [] } }),
@@ -110,7 +110,8 @@ describe("rules about several parameters", () => {
   );
   const rows: [query: string, problem: string | undefined][] = [
     ["", "password, reset_password are missing, at least one parameter must be provided"],
-    ["password=", "password, reset_password are missing, at least one parameter must be provided"],
+    ["reset_password=", "password, reset_password are missing, at least one parameter must be provided"],
+    ["password=", undefined],
     ["password=x", undefined],
     ["reset_password=false", undefined],
     ["password=x&extern_uid=1", "extern_uid, provider provide all or none of parameters"],
@@ -135,7 +136,7 @@ describe("rules about several parameters", () => {
 describe("a number in the path", () => {
   const read = compileParams(Type.Object({ user_id: Id, other_id: Type.Optional(Id) }), ["user_id"]);
 
-  it("is 404 where no row can have it", () => {
+  it("is 404 if no row can have it", () => {
     for (const user_id of ["9007199254740992", "9223372036854775808", "9".repeat(1_000), "-1"]) {
       assert.throws(
         () => read({ user_id }),
@@ -144,7 +145,7 @@ describe("a number in the path", () => {
     }
   });
 
-  it("is 400 where it is no number, and everywhere but in the path", () => {
+  it("is 400 if it is no number, and everywhere except in the path", () => {
     for (const user_id of ["ASDF", "1e3", "0x1", " 1", "1.0"])
       assert.equal(
         problemOf(() => read({ user_id })),
@@ -162,7 +163,7 @@ describe("a number in the path", () => {
   });
 });
 
-it("a text in the path has no NUL, as one in a query or body has none", () => {
+it("NUL is refused in a path, as in a query or body", () => {
   const read = compileParams(Type.Object({ name: Type.String() }), ["name"]);
   assert.equal(
     problemOf(() => read({ name: "a\0b" })),
@@ -171,7 +172,7 @@ it("a text in the path has no NUL, as one in a query or body has none", () => {
   assert.deepEqual(read({ name: "ab" }), { name: "ab" });
 });
 
-describe("a schema that cannot be kept", () => {
+describe("a schema that cannot be enforced", () => {
   const impossible: TSchema[] = [
     Type.String({ pattern: "a" }),
     Type.Integer({ exclusiveMinimum: 1 }),

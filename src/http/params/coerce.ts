@@ -7,8 +7,8 @@ import { enumReader, integerReader, INVALID, type Keywords, note, numberReader }
 import { pathNumberReader, pathTextReader, readBoolean, type Reader, readFile, stringReader } from "./scalars.ts";
 
 /**
- * Makes typed parameters of a raw set. The schema is walked once, at start-up; a request then costs one call a
- * parameter. Names in `pathNames` come from the path, where a number out of range is 404.
+ * Compiles a schema into a function that types raw parameters. The schema is walked once, at start; a request then costs
+ * one call per parameter. Names in `pathNames` come from the path, where a number out of range is 404.
  */
 export function compileParams<S extends TObject>(
   schema: S,
@@ -47,7 +47,7 @@ function objectReader(schema: TObject, pathNames: readonly string[] = []): Reade
       const given = readProperty(property, value[property.key], place, problems);
       if (given !== undefined) params[property.key] = given;
     }
-    for (const check of rules) check(value, place, problems);
+    for (const check of rules) check(value, params, place, problems);
     return params;
   };
 }
@@ -69,7 +69,7 @@ function compileProperty(key: string, schema: TSchema, inPath: boolean): Propert
   };
 }
 
-/** An absent parameter, and null where null is no value, take the default or are left out. */
+/** A missing parameter, and null if it is not nullable, get the default or are left out. */
 function readProperty(property: Property, sent: unknown, place: (key: string) => string, problems: string[]): unknown {
   const value = sent === "" && property.emptyIsNull ? null : sent;
   if (value !== undefined && value !== null) return property.read(value, place(property.key), problems);
@@ -78,7 +78,7 @@ function readProperty(property: Property, sent: unknown, place: (key: string) =>
   if (!property.required) return undefined;
   const name = place(property.key);
   note(problems, name, "is missing");
-  // A missing hash also tells which of its own parameters it would have needed.
+  // A missing hash also reports which of its own parameters are required.
   if (property.nested) property.read(emptySet(), name, problems);
   return undefined;
 }
@@ -96,7 +96,7 @@ function withoutNull(schema: TSchema): { inner: TSchema; nullable: boolean } {
   return { inner, nullable: others.length < schema.anyOf.length };
 }
 
-/** Forms send an empty text for "nothing"; only texts, lists and closed sets of values tell the two apart. */
+/** Forms send an empty text for "no value"; only texts, lists and closed sets of values distinguish the two. */
 function keepsEmpty(schema: TSchema): boolean {
   if (Type.IsUnion(schema)) return schema.anyOf.some(keepsEmpty);
   if (Type.IsString(schema)) return !isMoment(schema);
@@ -158,7 +158,7 @@ const OF_LISTS = ["items", "minItems", "maxItems", "commaList", "patternProperti
 const OF_OBJECTS = ["properties", "required", "atLeastOneOf", "allOrNoneOf", "mutuallyExclusive"];
 const KEYWORDS = new Set([...ANNOTATIONS, ...OF_VALUES, ...OF_LISTS, ...OF_OBJECTS]);
 
-/** A keyword that nothing enforces would look like a check; better that the server does not start. */
+/** A keyword that nothing enforces would look like a check, so the server refuses to start. */
 function checkKeywords(schema: TSchema): void {
   const unknown = Object.keys(schema).find((keyword) => !KEYWORDS.has(keyword) && !keyword.startsWith("x-"));
   if (unknown !== undefined) throw new Error(`No parameter can have the keyword ${unknown}`);

@@ -12,7 +12,7 @@ function midnight(text: string): number | undefined {
   return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day) ? date.getTime() : undefined;
 }
 
-/** `YYYY-MM-DD` as it is, or undefined where that is not a day. */
+/** `YYYY-MM-DD` as it is, or undefined if that is not a day. */
 export const readDay = (text: string) => (midnight(text) === undefined ? undefined : text);
 
 /** Any ISO 8601 time as UTC with milliseconds; a day alone is its midnight, a time without an offset is UTC. */
@@ -27,6 +27,6 @@ export function readTime(text: string): string | undefined {
   const away = (Number(awayHours) * 60 + Number(awayMinutes)) * (sign === "-" ? -1 : 1);
   const seconds = Number(hour) * 3_600 + (Number(minute) - away) * 60 + Number(second);
   const iso = new Date(start + seconds * 1_000 + Number(fraction.slice(0, 3).padEnd(3, "0"))).toISOString();
-  // An offset can carry a time out of the years that PostgreSQL and the wire both know; ISO then has a sign or year 0.
+  // An offset can move a time out of the years 1 to 9999; ISO then has a sign or year 0.
   return /^(?!0000)\d{4}-/.test(iso) ? iso : undefined;
 }

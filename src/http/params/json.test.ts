@@ -21,7 +21,7 @@ describe("JSON parameters", () => {
     );
   });
 
-  it("are an object, which may be empty or not there", () => {
+  it("are an object, which may be empty or missing", () => {
     assert.deepEqual({ ...parseJsonObject(Buffer.alloc(0)) }, {});
     assert.deepEqual(parseJsonObject(Buffer.from("{}")), {});
     assert.deepEqual(parseJsonObject(Buffer.from('{"a":[1,{"b":null}]}')), { a: [1, { b: null }] });
@@ -110,8 +110,8 @@ describe("JSON parameters", () => {
   });
 });
 
-describe("other people's JSON", () => {
-  it("is mended where its text is odd", () => {
+describe("JSON of third parties", () => {
+  it("is repaired if its text is invalid", () => {
     assert.deepEqual(ingest('{"a\\u0000":"b\\u0000c","d":["\\ud800x"],"\\udc00":1}'), {
       "a\uFFFD": "b\uFFFDc",
       d: ["\uFFFDx"],

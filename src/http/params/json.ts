@@ -8,7 +8,7 @@ export interface JsonLimits {
   /** Keys of all objects together: 60,000 that differ take the parser a quarter of a second. */
   readonly members: number;
   readonly digits: number;
-  /** Other people's data: odd text is mended and odd keys are kept, instead of refusing the whole. */
+  /** For data that the sender does not control: invalid text is repaired and odd keys are kept instead of refused. */
   readonly scrub?: boolean;
 }
 
@@ -118,11 +118,11 @@ function checkText(text: string): void {
   if (!text.isWellFormed()) throw refuse("contains a lone surrogate");
 }
 
-const mend = (text: string) => text.toWellFormed().replaceAll("\0", "\uFFFD");
+const repair = (text: string) => text.toWellFormed().replaceAll("\0", "\uFFFD");
 
-/** Mends in place, since the value is nobody else's yet and copies of large ones are dear. */
+/** Repairs in place: nobody else has the value yet, and copies of large ones are expensive. */
 function scrub(value: unknown, escapes: boolean): unknown {
-  if (typeof value === "string") return escapes ? mend(value) : value;
+  if (typeof value === "string") return escapes ? repair(value) : value;
   if (typeof value === "number" && !Number.isFinite(value)) throw refuse(TOO_LARGE);
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) value[index] = scrub(value[index], escapes);
@@ -132,11 +132,11 @@ function scrub(value: unknown, escapes: boolean): unknown {
   return value;
 }
 
-/** The parser has made `__proto__` a property like any other, and a mended name can never be that one. */
+/** The parser made `__proto__` an ordinary property, and a repaired name can never be that one. */
 function scrubMember(hash: RawSet, key: string, escapes: boolean): void {
   const before = hash[key];
   const after = scrub(before, escapes);
-  const name = escapes ? mend(key) : key;
+  const name = escapes ? repair(key) : key;
   if (name !== key) delete hash[key];
   if (name !== key || after !== before) hash[name] = after;
 }

@@ -4,18 +4,21 @@ import { EMPTY, INVALID, type Keywords, note, type Reader, TOO_LONG } from "./sc
 
 const MAX_KEYS = 100;
 const MAX_KEY_LENGTH = 255;
-/** What a list of a JSON body may hold when its schema says nothing. */
-const MAX_LIST = 1_000;
+/** The limit of a list in a JSON body whose schema has none. */
+const MAX_LIST_LENGTH = 1_000;
 
 interface Items {
   readonly read: Reader;
-  /** Whether an empty text stands for nothing, as in `ids[]=`. */
+  /** Whether an empty text means no value, as in `ids[]=`. */
   readonly emptyIsNull: boolean;
-  /** Whether a problem is told with the item's place, as in `links[0][url] is missing`. */
+  /** Whether a problem names the index of the item, as in `links[0][url] is missing`. */
   readonly nested: boolean;
 }
 
-export function arrayReader(items: Items, { minItems = 0, maxItems = MAX_LIST, commaList = false }: Keywords): Reader {
+export function arrayReader(
+  items: Items,
+  { minItems = 0, maxItems = MAX_LIST_LENGTH, commaList = false }: Keywords,
+): Reader {
   return (value, name, problems) => {
     const list = listOf(value, commaList);
     if (!list) return note(problems, name, INVALID);
@@ -27,7 +30,7 @@ export function arrayReader(items: Items, { minItems = 0, maxItems = MAX_LIST, c
     for (const [index, item] of given.entries()) {
       const place = items.nested ? `${name}[${index}]` : name;
       read.push(item === null ? note(problems, place, INVALID) : items.read(item, place, problems));
-      // One bad item is told; a thousand would make the answer larger than the request.
+      // Only the first bad item is reported: a thousand would make the response larger than the request.
       if (problems.length > before) return undefined;
     }
     return read;

@@ -71,7 +71,7 @@ describe("a form", () => {
     });
   });
 
-  it("takes no chosen file for an empty text", async () => {
+  it("treats a file that was not chosen as an empty text", async () => {
     assert.deepEqual(plain(await read(form(field("avatar", "", '; filename=""')))), { avatar: "" });
   });
 
@@ -196,7 +196,7 @@ describe("a form over HTTP", () => {
     }
   };
 
-  it("is read, and one too large is still answered", () =>
+  it("is read, and one that is too large still gets a response", () =>
     serve(async (port) => {
       const send = (text: string) => {
         const body = new FormData();
@@ -208,7 +208,7 @@ describe("a form over HTTP", () => {
       assert.equal(await send("7"), '{"projectsLimit":"7"}');
     }));
 
-  it("ends when its sender goes away", async () => {
+  it("fails when its sender disconnects", async () => {
     const seen = Promise.withResolvers<string>();
     const server = createServer(
       (request) => void refusal(readMultipart(request, request.headers)).then(seen.resolve, seen.reject),
@@ -224,7 +224,7 @@ describe("a form over HTTP", () => {
     server.close();
   });
 
-  it("ends when its sender had gone before", async () => {
+  it("fails when its sender had disconnected before", async () => {
     const stream = new Readable({ read: () => undefined });
     stream.destroy();
     await new Promise(setImmediate);

@@ -17,7 +17,7 @@ const MEBIBYTE = 1_048_576;
 export const MULTIPART_LIMITS: MultipartLimits = { files: 4, partBytes: MEBIBYTE, totalBytes: 5 * MEBIBYTE };
 const HEADER_LIMITS = { headerSize: 16_384, headerPairs: 32 };
 
-interface Part {
+interface BodyPart {
   readonly name: string | undefined;
   readonly filename: string | undefined;
   readonly type: string;
@@ -26,7 +26,7 @@ interface Part {
 
 const malformed = () => badParameter("The request body is not valid multipart data");
 
-/** Reads a whole form. It always settles, and it always reads the stream to its end, so that an answer can be sent. */
+/** Reads a whole form. It always settles, and always reads the stream to its end, so that a response can be sent. */
 export async function readMultipart(
   stream: Readable,
   headers: IncomingHttpHeaders,
@@ -53,29 +53,29 @@ function readAll(stream: Readable, limit: number): Promise<Buffer> {
   return promise;
 }
 
-/** The body is given whole, because what the parser makes of a broken one depends on where its chunks end. */
-function split(body: Buffer, headers: IncomingHttpHeaders, { files, partBytes }: MultipartLimits): Promise<Part[]> {
-  const { promise, resolve, reject } = Promise.withResolvers<Part[]>();
-  const parts: Part[] = [];
+/** The parser gets the whole body at once, because its result for a broken one depends on where chunks end. */
+function split(body: Buffer, headers: IncomingHttpHeaders, { files, partBytes }: MultipartLimits): Promise<BodyPart[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<BodyPart[]>();
+  const parts: BodyPart[] = [];
   const limits = { ...HEADER_LIMITS, fileSize: partBytes, parts: MAX_PARAMETERS + files };
   try {
-    // Every part is taken as a file, so that fields too arrive as bytes and are decoded here, strictly.
+    // Every part is treated as a file, so that fields arrive as bytes too and are decoded strictly here.
     const parser = new Busboy({ headers: headers as BusboyHeaders, isPartAFile: () => true, limits });
     parser.on("file", (name, content, filename, _encoding, type) => {
-      const part: Part = { name, filename, type, chunks: [] };
+      const part: BodyPart = { name, filename, type, chunks: [] };
       parts.push(part);
       content.on("data", (chunk: Buffer) => part.chunks.push(chunk));
       content.on("limit", () => reject(tooLarge()));
       content.on("error", () => reject(malformed()));
     });
-    // Thrown, not noted, so that the parser does not go on to make a million parts of the rest.
+    // Thrown instead of rejected, so that the parser does not parse the rest into a million parts.
     parser.on("partsLimit", () => {
       throw tooManyParameters();
     });
     parser.on("error", () => reject(malformed()));
     parser.on("finish", () => resolve(parts));
     parser.end(body);
-    // With all input given, the parser only has ticks left to run; one that is not done by then never will be.
+    // After the whole input the parser needs only a few ticks; if it has not finished by then, it never will.
     setImmediate(reject, malformed());
   } catch (error) {
     reject(error instanceof Refusal ? error : malformed());
@@ -83,7 +83,7 @@ function split(body: Buffer, headers: IncomingHttpHeaders, { files, partBytes }:
   return promise;
 }
 
-function collect(parts: readonly Part[], maxFiles: number): RawSet {
+function collect(parts: readonly BodyPart[], maxFiles: number): RawSet {
   const set = emptySet();
   const files = parts.filter((part) => part.filename !== undefined).length;
   if (files > maxFiles) throw badParameter(`More than ${maxFiles} files`);
@@ -109,6 +109,6 @@ function checkText(text: string): void {
   if (!text.isWellFormed()) throw badParameter("The parameters are not valid UTF-8");
 }
 
-/** A browser sends a nameless empty file where none was chosen. */
+/** A browser sends a nameless empty file if none was chosen. */
 const fileOf = (filename: string, type: string, bytes: Buffer) =>
   filename === "" && bytes.length === 0 ? "" : new UploadedFile(filename, type, bytes);

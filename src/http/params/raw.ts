@@ -16,13 +16,13 @@ export class UploadedFile {
   }
 }
 
-/** Keys that reach a prototype as soon as any later code copies or merges without care. */
+/** Keys that would reach a prototype if later code copies or merges carelessly. */
 export const isForbiddenKey = (key: string) => key === "__proto__" || key === "constructor" || key === "prototype";
 
 export const isHash = (value: unknown): value is RawSet =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof UploadedFile);
 
-/** One set for every verb: the path wins, then the body, then the query. */
+/** Merges the parameters of any method: the path wins, then the body, then the query. */
 export function merge(path: RawSet, query?: RawSet, body?: RawSet): RawSet {
   const merged = emptySet();
   for (const set of [query, body, path]) {
@@ -31,5 +31,5 @@ export function merge(path: RawSet, query?: RawSet, body?: RawSet): RawSet {
   return merged;
 }
 
-/** `projectsLimit` is `projects_limit`: one client keeps its own spelling in multipart bodies. */
+/** `projectsLimit` is `projects_limit`: one client uses its own spelling in multipart bodies. */
 export const snakeCase = (name: string) => name.replace(/(?<=.)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();

@@ -4,10 +4,10 @@ import { missing } from "#lib/refusal.ts";
 import { readDay, readTime } from "./dates.ts";
 import { UploadedFile } from "./raw.ts";
 
-/** Turns one value into its type, or notes what is wrong with it; it never sees null or undefined. */
+/** Converts one value to its type, or notes the problem with it; it never gets null or undefined. */
 export type Reader = (value: unknown, name: string, problems: string[]) => unknown;
 
-/** The keywords of a schema that say what a value may be; TypeBox keeps them out of its types. */
+/** The keywords of a schema that restrict a value; they are not in TypeBox's types. */
 export interface Keywords {
   readonly default?: unknown;
   readonly format?: string;
@@ -21,7 +21,7 @@ export interface Keywords {
   readonly maxItems?: number;
   /** A list that may also come as `a,b`. */
   readonly commaList?: boolean;
-  /** A number of a path that, written otherwise, makes it another path. */
+  /** A number in a path that does not match without digits alone. */
   readonly "x-digits-only"?: boolean;
 }
 
@@ -31,7 +31,7 @@ export const EMPTY = "is empty";
 const NOT_LISTED = "does not have a valid value";
 const NOT_ALLOWED = "has a value not allowed";
 
-/** What a text may hold when its schema says nothing: as much as a whole body. */
+/** The limit of a text whose schema has none: as much as a whole body. */
 const MAX_LENGTH = 1_048_576;
 
 export const note = (problems: string[], name: string, problem: string) => void problems.push(`${name} ${problem}`);
@@ -49,7 +49,7 @@ export function stringReader({ format, minLength = 0, maxLength = MAX_LENGTH }: 
   };
 }
 
-/** Clients that know no types send `"7"` for 7, and 7 for `"7"`; an integer past 2^53 has lost its digits already. */
+/** Untyped clients send `"7"` for 7, and 7 for `"7"`; an integer beyond 2^53 has already lost digits. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   if (typeof value === "boolean") return String(value);
@@ -57,7 +57,7 @@ function textOf(value: unknown): string | undefined {
   return String(value);
 }
 
-/** Lengths are in characters, of which some take two places in a string. */
+/** Lengths are in characters, some of which take two code units of a string. */
 const isLongerThan = (limit: number, text: string) => text.length > limit * 2 || [...text].length > limit;
 
 const formatReader =
@@ -88,8 +88,8 @@ export const integerReader =
   };
 
 /**
- * In a path, a number that no row can have names nothing: 404. What is no number at all stays 400, but for addresses
- * that exist only with digits.
+ * In a path, a number that no row can have is 404. A text that is no number is 400, except in paths that exist only with
+ * digits.
  */
 export const pathNumberReader =
   (read: Reader, { "x-digits-only": digitsOnly }: Keywords): Reader =>
@@ -102,7 +102,7 @@ export const pathNumberReader =
     return number;
   };
 
-/** Queries and bodies refuse NUL as they are read; a path comes to us decoded, and no text of the database holds one. */
+/** Refuses NUL, which PostgreSQL cannot store. Queries and bodies are checked when parsed; a path arrives decoded. */
 export const pathTextReader =
   (read: Reader): Reader =>
   (value, name, problems) =>

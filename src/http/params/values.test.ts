@@ -295,7 +295,7 @@ for (const [name, [schema, rows]] of Object.entries(tables)) {
 }
 
 describe("a hash of the caller's own names", () => {
-  it("keeps what it is given, without a prototype", () => {
+  it("has the names and values that were sent, without a prototype", () => {
     const read = compileParams(Type.Object({ x: Hash }));
     const { x } = read({ x: { toString: "1", b: 2 } });
     assert.equal(Object.getPrototypeOf(x), null);
@@ -320,7 +320,7 @@ describe("hostile values", () => {
   );
   const read = compileParams(everything);
 
-  it("end in values or in a parameter error, never in anything else", () => {
+  it("are converted or refused with a parameter error, never anything else", () => {
     const value = fc.oneof(fc.anything({ withNullPrototype: true }), fc.string(), fc.jsonValue());
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(tables)), value, (name, sent) => {
