@@ -9,7 +9,7 @@ import { defineJob } from "./define.ts";
 const work = { queue: "default", payload: Type.Object({ id: Type.Integer() }), run: async () => {} } as const;
 const plain = defineJob({ ...work, name: "test.plain" });
 const keyed = defineJob({ ...work, name: "test.keyed", key: ({ id }) => String(id) });
-const stubborn = defineJob({ ...work, name: "test.stubborn", retries: 3, backoff: { first: 7, most: 70 } });
+const stubborn = defineJob({ ...work, name: "test.stubborn", retries: 3, backoff: { first: 7, max: 70 } });
 
 interface Row {
   readonly data: { job: string; payload: { id: number } };
@@ -38,7 +38,7 @@ describe("adding jobs", () => {
     return rows;
   };
 
-  test("a job is there once its transaction has committed", async () => {
+  test("a job is queued once its transaction has committed", async () => {
     await inTransaction(async (tx) => {
       await add(tx, plain, { id: 1 });
       assert.deepEqual(await waiting(), []);
@@ -49,7 +49,7 @@ describe("adding jobs", () => {
     assert.deepEqual(more, []);
   });
 
-  test("a job of a transaction that is rolled back is not", async () => {
+  test("a job of a transaction that is rolled back is not queued", async () => {
     await assert.rejects(
       inTransaction(async (tx) => {
         await add(tx, plain, { id: 1 });
@@ -60,15 +60,15 @@ describe("adding jobs", () => {
     assert.deepEqual(await waiting(), []);
   });
 
-  test("a payload that does not fit is refused", async () => {
+  test("a payload that does not match the schema is refused", async () => {
     await assert.rejects(
       inTransaction((tx) => add(tx, plain, { id: "one" } as never)),
-      /^TypeError: The payload of the job test\.plain is wrong: \/id must be integer$/,
+      /^TypeError: The payload of the job test\.plain is invalid: \/id must be integer$/,
     );
     assert.deepEqual(await waiting(), []);
   });
 
-  test("of one key one job waits, with the last payload; without a key every job counts", async () => {
+  test("one job of a key waits, with the last payload; without a key every job waits", async () => {
     await inTransaction(async (tx) => {
       for (const id of [1, 1, 2]) await add(tx, keyed, { id });
     });
@@ -83,19 +83,19 @@ describe("adding jobs", () => {
     assert.equal((await waiting()).length, 4);
   });
 
-  test("of one key one job waits, whoever adds it at the same time", async () => {
+  test("one job of a key waits, even if several are added concurrently", async () => {
     await Promise.all(Array.from({ length: 8 }, () => inTransaction((tx) => add(tx, keyed, { id: 1 }))));
     assert.equal((await waiting()).length, 1);
   });
 
-  test("a job of the same key that runs already is no reason not to queue another", async () => {
+  test("a job is queued while another of its key runs", async () => {
     await inTransaction((tx) => add(tx, keyed, { id: 1 }));
     await sql`update jobs.job set state = 'active'`.execute(app.services.db.write);
     await inTransaction((tx) => add(tx, keyed, { id: 1 }));
     assert.equal((await waiting()).length, 2);
   });
 
-  test("a job may wait for its time", async () => {
+  test("a job can be queued for later", async () => {
     await inTransaction(async (tx) => {
       await add(tx, plain, { id: 1 }, { startAfter: 3600 });
       await add(tx, plain, { id: 2 }, { startAfter: new Date(Date.now() + 60_000) });
@@ -105,7 +105,7 @@ describe("adding jobs", () => {
     assert.ok(minute && Math.abs(minute.wait - 60) <= 2, String(minute?.wait));
   });
 
-  test("a job has the retries of its queue, or its own", async () => {
+  test("a job has the retries of its queue, unless it defines its own", async () => {
     await inTransaction(async (tx) => {
       await add(tx, plain, { id: 1 });
       await add(tx, stubborn, { id: 2 });
@@ -117,7 +117,7 @@ describe("adding jobs", () => {
     ]);
   });
 
-  test("as many transactions as the pool has connections can add their first job at once", async () => {
+  test("as many transactions as the pool has connections can each add their first job concurrently", async () => {
     const other = await testApp({ databaseUrl: app.services.databaseUrl });
     try {
       const { jobs, db, config } = other.services;

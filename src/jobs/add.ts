@@ -1,7 +1,7 @@
 import type { Static, TSchema } from "typebox";
 import type { Databases, Tx } from "#db/database.ts";
 import type { Log } from "#db/log.ts";
-import type { JobKind } from "./define.ts";
+import type { JobKind } from "./kind.ts";
 
 interface AddOptions {
   /** A time, or seconds from now. */
@@ -9,7 +9,7 @@ interface AddOptions {
 }
 
 export interface Jobs {
-  /** Queues a job in the caller's transaction: it runs once that has committed, and never if it does not. */
+  /** Queues a job in the caller's transaction: it runs once that has committed, and never otherwise. */
   add<Payload extends TSchema>(
     tx: Tx,
     job: JobKind<Payload>,
@@ -22,9 +22,9 @@ export function openJobs(db: Databases, log: Log): Jobs {
   let loading: ReturnType<typeof load> | undefined;
   return {
     async add(tx, job, payload, options = {}) {
-      const { misfit, engine, onKysely } = await (loading ??= load(db, log));
-      const wrong = misfit(job.payload, payload);
-      if (wrong !== undefined) throw new TypeError(`The payload of the job ${job.name} is wrong: ${wrong}`);
+      const { payloadProblem, engine, onKysely } = await (loading ??= load(db, log));
+      const problem = payloadProblem(job.payload, payload);
+      if (problem !== undefined) throw new TypeError(`The payload of the job ${job.name} is invalid: ${problem}`);
       const key = job.key?.(payload);
       const data = { job: job.name, payload };
       const settings = { ...retriesOf(job), ...options, db: onKysely(tx) };
@@ -34,17 +34,17 @@ export function openJobs(db: Databases, log: Log): Jobs {
   };
 }
 
-/** How often and when the engine tries a job again, where its kind says otherwise than its queue. */
+/** How often and when the engine retries a job, if its kind overrides its queue. */
 export const retriesOf = ({ retries, backoff }: Pick<JobKind, "retries" | "backoff">) => ({
   ...(retries !== undefined && { retryLimit: retries }),
-  ...(backoff && { retryBackoff: true, retryDelay: backoff.first, retryDelayMax: backoff.most }),
+  ...(backoff && { retryBackoff: true, retryDelay: backoff.first, retryDelayMax: backoff.max }),
 });
 
-/** The engine takes a tenth of a second to load, which only a process that adds jobs should pay. */
+/** Loads the engine, which takes a tenth of a second, only in a process that adds jobs. */
 async function load(db: Databases, log: Log) {
-  const [{ makeEngine, onKysely, onPointReads }, { misfit }] = await Promise.all([
+  const [{ makeEngine, onKysely, onPointReads }, { payloadProblem }] = await Promise.all([
     import("./engine.ts"),
     import("./payloads.ts"),
   ]);
-  return { engine: makeEngine(onPointReads(db), log), onKysely, misfit };
+  return { engine: makeEngine(onPointReads(db), log), onKysely, payloadProblem };
 }

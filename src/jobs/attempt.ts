@@ -4,28 +4,28 @@ import { Refusal } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 import type { AnyJob, JobContext } from "./define.ts";
 import { type Engine, type HeldJob, onKysely } from "./engine.ts";
-import { misfit } from "./payloads.ts";
+import { payloadProblem } from "./payloads.ts";
 
-/** What an attempt that failed leaves to the engine. */
+/** What a failed attempt reports to the engine. */
 export interface Failure {
   readonly id: string;
   readonly status: "failed" | "deadletter";
   readonly output: { readonly message: string };
 }
 
-/** What a worker's attempts share. */
-export interface Shift {
+/** What the attempts of a worker share. */
+export interface WorkerContext {
   readonly services: Services;
   readonly engine: Engine;
   readonly jobs: ReadonlyMap<string, AnyJob>;
-  /** Ends a job whose work is done; false if this attempt no longer held it. */
-  end(held: HeldJob): Promise<boolean>;
-  /** Waits for a turn, so that jobs leave connections to others. */
-  inTurn<T>(work: () => Promise<T>): Promise<T>;
+  /** Completes a job; false if this attempt no longer held it. */
+  complete(held: HeldJob): Promise<boolean>;
+  /** Limits concurrent transactions, so that jobs leave connections to requests. */
+  limited<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Never to be tried again. */
-class Hopeless extends Error {}
+/** Never retried. */
+class Permanent extends Error {}
 
 class LostJob extends Error {
   constructor() {
@@ -33,51 +33,51 @@ class LostJob extends Error {
   }
 }
 
-/** Jobs may take longer over a statement than requests. */
+/** Statements of jobs may take longer than those of requests. */
 const STATEMENT_TIMEOUT = sql`set local statement_timeout = '60s'`;
 
-/** Runs a job once; an attempt that succeeds has ended its job before it returns. */
-export async function attempt(shift: Shift, held: HeldJob): Promise<Failure | undefined> {
-  const { log } = shift.services;
+/** Runs a job once; a successful attempt has completed its job before it returns. */
+export async function attempt(worker: WorkerContext, held: HeldJob): Promise<Failure | undefined> {
+  const { log } = worker.services;
   const line = { job: held.data.job, job_id: held.id, attempt: held.retryCount + 1 };
   const began = performance.now();
-  let ended = false;
+  let completed = false;
   try {
-    await run(shift, held, () => (ended = true));
-    if (!ended && !(await shift.end(held))) throw new LostJob();
+    await run(worker, held, () => (completed = true));
+    if (!completed && !(await worker.complete(held))) throw new LostJob();
     log.info({ ...line, ms: Math.round(performance.now() - began) }, "job done");
     return undefined;
   } catch (error) {
-    if (ended) {
-      log.error({ ...line, err: error }, "job failed after it was done");
+    if (completed) {
+      log.error({ ...line, err: error }, "job failed after it was completed");
       return undefined;
     }
     const dead = isFinal(error);
     log.warn({ ...line, err: error, dead }, "job failed");
-    // An attempt that lost its job says so too, and the engine takes no notice of it.
+    // The engine ignores the failure of an attempt that lost its job.
     return { id: held.id, status: dead ? "deadletter" : "failed", output: { message: String(error) } };
   }
 }
 
-/** What is refused will be refused again, unless what refused it was only busy. */
+/** A refusal is final, unless the cause was load. */
 const isFinal = (error: unknown) =>
-  error instanceof Hopeless || (error instanceof Refusal && error.kind !== "unavailable" && error.kind !== "too many");
+  error instanceof Permanent || (error instanceof Refusal && error.kind !== "unavailable" && error.kind !== "too many");
 
-async function run({ services, engine, jobs, inTurn }: Shift, held: HeldJob, onEnd: () => void) {
+async function run({ services, engine, jobs, limited }: WorkerContext, held: HeldJob, onComplete: () => void) {
   const { job: name, payload } = held.data;
   const job = jobs.get(name);
-  // Another release may know it, so this one leaves it its retries.
+  // Another release may know the job, so it keeps its retries.
   if (!job) throw new Error(`There is no job ${name}`);
-  const wrong = misfit(job.payload, payload);
-  if (wrong !== undefined) throw new Hopeless(`The payload no longer fits: ${wrong}`);
+  const problem = payloadProblem(job.payload, payload);
+  if (problem !== undefined) throw new Permanent(`The payload is no longer valid: ${problem}`);
 
-  const fenced = <T>(work: (tx: Tx) => Promise<T>, settle: "touch" | "deleteJob"): Promise<T> =>
-    inTurn(() =>
+  const fenced = <T>(work: (tx: Tx) => Promise<T>, settlement: "touch" | "deleteJob"): Promise<T> =>
+    limited(() =>
       services.db.transaction(async (tx) => {
         await STATEMENT_TIMEOUT.execute(tx);
         const result = await work(tx);
-        // Last, because the job's row is locked from here on and its heartbeat has to wait.
-        const { settled } = (await engine[settle](held.name, held, { db: onKysely(tx) })) as { settled: string[] };
+        // Last, since from here on the row of the job is locked and its heartbeat has to wait.
+        const { settled } = (await engine[settlement](held.name, held, { db: onKysely(tx) })) as { settled: string[] };
         if (settled.length === 0) throw new LostJob();
         return result;
       }),
@@ -91,7 +91,7 @@ async function run({ services, engine, jobs, inTurn }: Shift, held: HeldJob, onE
     step: (work) => fenced(work, "touch"),
     async transaction(work) {
       const result = await fenced(work, "deleteJob");
-      onEnd();
+      onComplete();
       return result;
     },
   };

@@ -13,9 +13,9 @@ export interface DeadJob {
   readonly message: string | null;
 }
 
-const MOST = 1_000;
+const MAX_LISTED = 1_000;
 
-/** The jobs that died last, newest first. */
+/** The most recently dead jobs, newest first. */
 export async function deadJobs(db: Db): Promise<DeadJob[]> {
   const { rows } = await sql<DeadJob>`
     select id, source_name as queue, data ->> 'job' as job, data -> 'payload' as payload, created_on as died_at,
@@ -23,18 +23,18 @@ export async function deadJobs(db: Db): Promise<DeadJob[]> {
     from jobs.job
     where name = ${DEAD} and state = 'created'
     order by created_on desc
-    limit ${sql.lit(MOST)}`.execute(db);
+    limit ${sql.lit(MAX_LISTED)}`.execute(db);
   return rows;
 }
 
-/** Queues the dead jobs of a queue, or all of them, again with all their retries; tells how many. */
+/** Queues the dead jobs of a queue, or of all queues, again with all their retries; returns how many. */
 export async function redrive(db: Databases, log: Log, queue?: Queue): Promise<number> {
   const engine = makeEngine(onKysely(db.write), log);
-  const which = { limit: MOST, ...(queue && { sourceName: queue }) };
+  const which = { limit: MAX_LISTED, ...(queue && { sourceName: queue }) };
   let moved = 0;
   for (;;) {
     const some = await engine.redrive(DEAD, which);
     moved += some;
-    if (some < MOST) return moved;
+    if (some < MAX_LISTED) return moved;
   }
 }

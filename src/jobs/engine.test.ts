@@ -12,12 +12,12 @@ describe("the job engine", () => {
   });
   after(() => app.close());
 
-  test("finds the schema that its release wants; a newer one needs a migration", async () => {
+  test("finds the schema that its release needs; a newer release needs a migration", async () => {
     const report = await makeEngine(onKysely(app.services.db.write), app.services.log).detectSchemaDrift();
     assert.equal(report.ok, true, JSON.stringify(report, null, 2));
   });
 
-  test("the migrations made every queue, with a silence of 10 s and the dead behind it", async () => {
+  test("the migrations created every queue, with a heartbeat timeout of 10 s and a dead-letter queue", async () => {
     const { rows } = await sql<{ name: string; heartbeat: number | null; dead: string | null; notify: boolean }>`
       select name, heartbeat_seconds as heartbeat, dead_letter as dead, notify from jobs.queue
       where left(name, 2) <> '__' order by name`.execute(app.services.db.read);

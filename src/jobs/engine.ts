@@ -17,36 +17,36 @@ interface Sql {
   executeSql(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
 }
 
-const SELDOM = 10_000;
+const WARNING_INTERVAL_MS = 10_000;
 
-/** The engine over these connections. Until it is started it has no timers; it can add, move and list jobs. */
+/** The engine on these connections. Before it is started it has no timers, but can add, move and list jobs. */
 export function makeEngine(db: Sql, log: Log, options: ConstructorOptions = {}): Engine {
   const engine = new PgBoss({ db, schema: "jobs", migrate: false, openTelemetry: { enabled: false }, ...options });
-  const tell = seldom((reason) => log.warn({ reason }, "The job engine has trouble"));
-  // The engine adds which of its fetchers it was.
-  engine.on("error", ({ message }) => tell(message.replace(/ \(Queue: .*\)$/, "")));
-  engine.on("warning", ({ message }) => tell(message));
+  const warn = throttled((reason) => log.warn({ reason }, "the job engine reported a problem"));
+  // The engine appends the name of the fetcher.
+  engine.on("error", ({ message }) => warn(message.replace(/ \(Queue: .*\)$/, "")));
+  engine.on("warning", ({ message }) => warn(message));
   return engine;
 }
 
-/** Without a database every fetcher says so twice a second. */
-function seldom(tell: (reason: string) => void): (reason: string) => void {
-  const told = new Map<string, number>();
+/** Repeats a reason at most once per interval: without a database every fetcher reports it twice a second. */
+function throttled(warn: (reason: string) => void): (reason: string) => void {
+  const warnedAt = new Map<string, number>();
   return (reason) => {
     const now = Date.now();
-    for (const [known, at] of told) if (now - at > SELDOM) told.delete(known);
-    if (told.has(reason)) return;
-    told.set(reason, now);
-    tell(reason);
+    for (const [known, at] of warnedAt) if (now - at > WARNING_INTERVAL_MS) warnedAt.delete(known);
+    if (warnedAt.has(reason)) return;
+    warnedAt.set(reason, now);
+    warn(reason);
   };
 }
 
-/** Lets the engine's statements be part of a transaction of ours, or run on our pool. */
+/** Runs the engine's statements in a transaction of ours, or on our pool. */
 export const onKysely = (db: Tx | Db): Sql => ({
   executeSql: async (text, values = []) => ({ rows: (await db.executeQuery(CompiledQuery.raw(text, values))).rows }),
 });
 
-/** For what the engine looks up while a transaction waits for it, which must not wait for a connection of the same pool. */
+/** For lookups of the engine while a transaction waits for it: they must not wait for a connection of the same pool. */
 export const onPointReads = ({ point }: Databases): Sql => ({
   executeSql: async (text, values = []) => ({ rows: await point.query(text, values) }),
 });

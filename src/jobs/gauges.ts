@@ -3,12 +3,12 @@ import type { Databases } from "#db/database.ts";
 import { DEAD, QUEUES } from "./queues.ts";
 import { type JobTotals, type QueueState, readQueues, readTotals } from "./state.ts";
 
-/** Figures of jobs for Prometheus, read when they are asked for; while the database does not answer, the last ones stay. */
+/** Registers the figures of jobs. They are read on each scrape; if the database does not respond, the last ones stay. */
 export function meterJobs(registry: Registry, { read }: Databases) {
   const registers = [registry];
   const readAll = async () => ({ states: await readQueues(read), totals: await readTotals(read) });
   let reading: Promise<Awaited<ReturnType<typeof readAll>> | undefined> | undefined;
-  // All are collected in one turn of the event loop and share one reading.
+  // All gauges are collected in one turn of the event loop and share one read.
   const figures = () =>
     (reading ??= readAll()
       .catch(() => undefined)

@@ -5,7 +5,7 @@ import { DEAD, type Queue, QUEUES } from "./queues.ts";
 export interface QueueState {
   /** Jobs that could run now. */
   readonly backlog: number;
-  /** Whole seconds that the oldest of them has waited. */
+  /** Whole seconds for which the oldest of them has waited. */
   readonly latency: number;
 }
 
@@ -27,22 +27,22 @@ export interface JobTotals {
   readonly failed: number;
 }
 
-/** Up to this many are counted as they are asked for; of more, the engine's own count a few seconds ago is told. */
-const MOST_COUNTED = 10_000;
-const MOST_PROCESSES = 1_000;
+/** Larger backlogs are not counted; the engine's own count of a few seconds ago is used instead. */
+const MAX_COUNT = 10_000;
+const MAX_PROCESSES = 1_000;
 
-/** What waits in each queue, and among the dead. */
+/** The state of each queue, and of the dead-letter queue. */
 export async function readQueues(db: Db): Promise<QueueStates> {
   const { rows } = await sql<QueueState & { name: string }>`
     select q.name,
-      greatest(waiting.count, case when waiting.count > ${sql.lit(MOST_COUNTED)} then q.ready_count end) as backlog,
+      greatest(waiting.count, case when waiting.count > ${sql.lit(MAX_COUNT)} then q.ready_count end) as backlog,
       coalesce(floor(extract(epoch from now() - least(fresh.since, again.since)))::integer, 0) as latency
     from jobs.queue q
     cross join lateral (
       select count(*)::integer from (
         select from jobs.job j
         where j.name = q.name and j.state in ('created', 'retry') and not j.blocked and j.start_after <= now()
-        limit ${sql.lit(MOST_COUNTED + 1)}
+        limit ${sql.lit(MAX_COUNT + 1)}
       ) as first
     ) as waiting (count)
     left join lateral (
@@ -61,7 +61,7 @@ export async function readQueues(db: Db): Promise<QueueStates> {
   return Object.fromEntries([...QUEUES, DEAD].map(state)) as QueueStates;
 }
 
-/** The processes that work, by the engine's registry: those that it has heard of within three heartbeats. */
+/** The worker processes in the engine's registry that were heard of within three heartbeats. */
 export async function readProcesses(db: Db): Promise<WorkerProcess[]> {
   const { rows } = await sql<WorkerProcess>`
     select i.host, i.pid, i.name as tag, i.started_on as started_at, w.queues, w.concurrency, w.busy
@@ -76,7 +76,7 @@ export async function readProcesses(db: Db): Promise<WorkerProcess[]> {
     where w.concurrency > 0 and i.stopped_on is null
       and i.heartbeat_on > now() - 3 * i.heartbeat_seconds * interval '1 second'
     order by i.started_on, i.id
-    limit ${sql.lit(MOST_PROCESSES)}`.execute(db);
+    limit ${sql.lit(MAX_PROCESSES)}`.execute(db);
   return rows;
 }
 

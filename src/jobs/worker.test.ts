@@ -14,7 +14,7 @@ import { runWorker, type Worker } from "./worker.ts";
 
 const payload = Type.Object({ id: Type.Integer() }, { additionalProperties: false });
 type Run = (context: JobContext<{ id: number }>) => Promise<void>;
-const quick = { retries: 1, backoff: { first: 1, most: 1 } };
+const quick = { retries: 1, backoff: { first: 1, max: 1 } };
 
 const job = (name: string, run: Run, more: Partial<Parameters<typeof defineJob<typeof payload>>[0]> = {}) =>
   defineJob({ name: `test.${name}`, queue: "default", payload, run, ...more });
@@ -62,7 +62,7 @@ describe("a worker", () => {
     sql`insert into ledger values (${id}, 1)`.execute(tx);
   const gone = () => until("no job is left", async () => (await rows()).length === 0);
 
-  test("runs a job that is added, at once, and leaves no trace but the count", async () => {
+  test("runs an added job at once, and leaves nothing but the count", async () => {
     const seen: number[] = [];
     const done = job("done", async ({ payload, attempt }) => void seen.push(payload.id * 10 + attempt));
     await start(done);
@@ -78,7 +78,7 @@ describe("a worker", () => {
     assert.deepEqual(await readTotals(db()), { processed: 10, failed: 0 });
   });
 
-  test("runs what was added while no worker was there, and never what was rolled back", async () => {
+  test("runs jobs that were added while no worker ran, and none that was rolled back", async () => {
     const ran: number[] = [];
     const late = job("late", async ({ payload }) => void ran.push(payload.id));
     await add(late, 1);
@@ -106,7 +106,7 @@ describe("a worker", () => {
     assert.deepEqual(await readTotals(db()), { processed: 1, failed: 0 });
   });
 
-  test("an error after the end of a job changes nothing", async () => {
+  test("an error after the completion of a job has no effect", async () => {
     const after = job("after", async ({ payload, transaction }) => {
       await transaction((tx) => write(tx, payload.id));
       throw new Error("too late");
@@ -118,7 +118,7 @@ describe("a worker", () => {
     assert.deepEqual(await readTotals(db()), { processed: 1, failed: 0 });
   });
 
-  test("tries a failed job again, later and later; then it is dead, and can be tried again", async () => {
+  test("retries a failed job with growing pauses until it is dead, and it can be retried again", async () => {
     const attempts: number[] = [];
     let well = false;
     const failing = job(
@@ -155,7 +155,31 @@ describe("a worker", () => {
     assert.deepEqual(await readTotals(db()), { processed: 3, failed: 2 });
   });
 
-  test("does not try again what was refused, unless what refused it was only busy", async () => {
+  test("runs delayed jobs, retries and rows inserted by others when they are due, without a notification", async () => {
+    const ran = new Map<number, number[]>();
+    const told = job(
+      "told",
+      async ({ payload: { id } }) => {
+        ran.set(id, [...(ran.get(id) ?? []), Date.now()]);
+        if (id === 2 && ran.get(id)?.length === 1) throw new Error("once more");
+      },
+      { retries: 3, backoff: { first: 1, max: 1 } },
+    );
+    await start(told);
+    const began = Date.now();
+    await app.services.db.transaction((tx) => app.services.jobs.add(tx, told, { id: 1 }, { startAfter: 3 }));
+    await add(told, 2);
+    await sql`insert into jobs.job (name, data) values ('default', '{"job":"test.told","payload":{"id":3}}')`.execute(
+      db(),
+    );
+    await gone();
+    const after = (id: number) => (ran.get(id)?.at(-1) ?? Number.NaN) - began;
+    assert.ok(after(1) >= 2_900 && after(1) < 4_500, `the later one ${after(1)} ms`);
+    assert.ok(after(2) < 5_000, `the retry ${after(2)} ms`);
+    assert.ok(after(3) < 2_500, `the row ${after(3)} ms`);
+  });
+
+  test("does not retry a refused job, unless the refusal was temporary", async () => {
     const refused = job("refused", async () => {
       throw forbidden();
     });
@@ -173,7 +197,7 @@ describe("a worker", () => {
     );
   });
 
-  test("a payload that no longer fits is dead, a job that is not known is left to a release that knows it", async () => {
+  test("a job with an invalid payload is dead, a job of an unknown kind is left to another release", async () => {
     let ran = false;
     const strict = job("strict", async () => void (ran = true));
     const loose = { name: strict.name, queue: strict.queue, payload: Type.Object({ id: Type.String() }) };
@@ -187,7 +211,7 @@ describe("a worker", () => {
       const found = await deadJobs(db());
       return found.length > 0 && found;
     });
-    assert.equal(dead?.message, "Error: The payload no longer fits: /id must be integer");
+    assert.equal(dead?.message, "Error: The payload is no longer valid: /id must be integer");
     assert.equal(ran, false);
     await until("the other waits", async () => (await rows()).some(({ state }) => state === "retry"));
   });
@@ -212,7 +236,7 @@ describe("a worker", () => {
       await start(slow);
       await add(slow);
       await until("it runs", async () => (await rows()).some(({ state }) => state === "active"));
-      // What the engine does when it takes a job from a silent worker and gives it to another.
+      // The engine does this when it takes a job from a silent worker and gives it to another.
       await sql`update jobs.job set retry_count = retry_count + 1, heartbeat_on = now() where name = 'default'`.execute(
         db(),
       );
@@ -228,7 +252,7 @@ describe("a worker", () => {
     });
   }
 
-  test("an attempt that lost its job is told, and its end does not count", async () => {
+  test("an attempt that lost its job is aborted, and its completion does not count", async () => {
     const { promise: told, resolve: tell } = Promise.withResolvers<void>();
     const slow = job("slow", async ({ signal }) => {
       signal.addEventListener("abort", () => tell());
@@ -247,7 +271,7 @@ describe("a worker", () => {
     assert.deepEqual(await readTotals(db()), { processed: 0, failed: 0 });
   });
 
-  test("holds as many jobs of a queue as it may, and goes on at once while there are more", async () => {
+  test("runs as many jobs of a queue as allowed, and fetches more at once while there are any", async () => {
     let running = 0;
     let most = 0;
     const counted = job(
@@ -269,7 +293,7 @@ describe("a worker", () => {
     assert.ok(Date.now() - began < 6000, "it does not poll for each");
   });
 
-  test("a slow job of a batch holds up neither the end of the others nor their count", async () => {
+  test("a slow job of a batch delays neither the completion of the others nor their count", async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const mixed = job("mixed", async ({ payload }) => {
       if (payload.id === 0) await released;
@@ -284,7 +308,7 @@ describe("a worker", () => {
     await gone();
   });
 
-  test("stops when what runs has ended", async () => {
+  test("stops when the running jobs have ended", async () => {
     let ended = false;
     const slow = job("slow", async () => {
       await sleep(700);
@@ -298,7 +322,7 @@ describe("a worker", () => {
     assert.deepEqual(await rows(), []);
   });
 
-  test("does not wait longer than 10 s for a job that does not end, and leaves it to another", async () => {
+  test("waits at most 10 s for a running job, then leaves it to another worker", async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const attempts: number[] = [];
     const stuck = job("stuck", async ({ attempt, payload, transaction }) => {
@@ -322,7 +346,7 @@ describe("a worker", () => {
     assert.deepEqual(await readTotals(db()), { processed: 2, failed: 1 });
   });
 
-  test("of a schedule, one of all workers queues each occurrence", async () => {
+  test("each occurrence of a schedule is queued once for all workers", async () => {
     const ticks: number[] = [];
     const ticking = defineJob({
       name: "test.ticking",

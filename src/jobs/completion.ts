@@ -2,32 +2,32 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Engine, HeldJob } from "./engine.ts";
 import type { Queue } from "./queues.ts";
 
-interface Ending {
+interface Completion {
   readonly held: HeldJob;
   readonly resolve: (ours: boolean) => void;
   readonly reject: (error: unknown) => void;
 }
 
-const AT_ONCE = 2;
+const MAX_CONCURRENT = 2;
 
-/** Ends finished jobs of a queue, two statements at once: what finishes while these run goes together in the next. */
-export function endingsOf(engine: Engine, queue: Queue): (held: HeldJob) => Promise<boolean> {
-  let waiting: Ending[] = [];
+/** Completes jobs of a queue in batches: what finishes while two statements run goes into the next. */
+export function jobCompletion(engine: Engine, queue: Queue): (held: HeldJob) => Promise<boolean> {
+  let waiting: Completion[] = [];
   let running = 0;
 
-  async function endAll() {
+  async function completeAll() {
     running++;
     await nextTurn();
     while (waiting.length > 0) {
-      const endings = waiting;
+      const batch = waiting;
       waiting = [];
       try {
-        const held = endings.map((ending) => ending.held);
+        const held = batch.map(({ held }) => held);
         const { settled } = (await engine.deleteJob(queue, held)) as { settled: string[] };
         const ours = new Set(settled);
-        for (const { held, resolve } of endings) resolve(ours.has(held.id));
+        for (const { held, resolve } of batch) resolve(ours.has(held.id));
       } catch (error) {
-        for (const { reject } of endings) reject(error);
+        for (const { reject } of batch) reject(error);
       }
     }
     running--;
@@ -36,6 +36,6 @@ export function endingsOf(engine: Engine, queue: Queue): (held: HeldJob) => Prom
   return (held) =>
     new Promise((resolve, reject) => {
       waiting.push({ held, resolve, reject });
-      if (running < AT_ONCE) void endAll();
+      if (running < MAX_CONCURRENT) void completeAll();
     });
 }
