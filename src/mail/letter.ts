@@ -1,8 +1,8 @@
 import { escapeHtml } from "#lib/html.ts";
 
-/** What a mail says to whom, before it is laid out. */
+/** A mail before it is rendered as text and HTML. */
 export interface Letter {
-  /** The same at every attempt to send it, so that a receiver can tell a mail that came twice. */
+  /** The same for every attempt, so that a receiver can recognise a duplicate. */
   readonly id: string;
   readonly to: string;
   readonly subject: string;
@@ -15,13 +15,13 @@ interface Link {
   readonly label: string;
 }
 
-/** A header ends where a line does, so a subject is one; what people named may hold anything. */
+/** Makes text fit a header: names that users chose may contain line breaks, which would end the header. */
 export const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ").trim();
 
 export const textOf = ({ paragraphs }: Letter): string =>
   paragraphs.map((part) => `${typeof part === "string" ? oneLine(part) : `${part.label}:\n${part.link}`}\n`).join("\n");
 
-/** Nothing in it is loaded from anywhere, so that opening the mail tells nobody. */
+/** The HTML loads nothing from the network, so opening the mail cannot be tracked. */
 export const htmlOf = (letter: Letter): string => `<!doctype html>
 <html lang="en">
   <head>

@@ -41,7 +41,7 @@ describe("mail by SMTP", () => {
   });
   after(() => smtp.close());
 
-  test("arrives as text and as HTML, from the configured sender, marked as made by a program", async () => {
+  test("arrives as text and HTML from the configured sender, marked as auto-generated", async () => {
     await mailer(smtp.url, { FAIRLEAD_MAIL_FROM: "Ship <mail@fairlead.example>" }).send(letter);
     const [mail, ...more] = await smtp.mailsTo("ada@example.com");
     assert.ok(mail);
@@ -63,7 +63,7 @@ describe("mail by SMTP", () => {
     assert.match(mail.html, /<a href="https:\/\/fairlead\.example\/-\/x\?token=abc&amp;a=1">/);
   });
 
-  test("has no header, receiver or markup that a name or subject could smuggle in", async () => {
+  test("cannot be given headers, receivers or markup by a name or subject", async () => {
     const nasty = {
       ...letter,
       to: "eve@example.com",
@@ -81,7 +81,7 @@ describe("mail by SMTP", () => {
     assert.doesNotMatch(mail.html, /src=["']?http|url\(/);
   });
 
-  test("goes to one address, whatever that looks like", async () => {
+  test("goes to exactly one address, whatever its form", async () => {
     const before = smtp.received.length;
     for (const to of [
       "a@example.com, b@example.com",
@@ -96,7 +96,7 @@ describe("mail by SMTP", () => {
     assert.deepEqual(strangers, []);
   });
 
-  test("is refused for ever where the server says so of the receiver, and only then", async () => {
+  test("is refused permanently only if the server rejects the receiver", async () => {
     const sent = mailer(smtp.url);
     await assert.rejects(sent.send({ ...letter, to: "nobody@example.com" }), (error) => {
       assert.ok(error instanceof Refusal);
@@ -108,7 +108,7 @@ describe("mail by SMTP", () => {
     await smtp.mailsTo("after@example.com");
   });
 
-  test("fails for now where there is no server, and goes again when there is", async () => {
+  test("fails temporarily while there is no server", async () => {
     const gone = await startSmtp();
     const sent = mailer(gone.url);
     await sent.send(letter);
@@ -123,7 +123,7 @@ describe("mail by SMTP", () => {
     }
   });
 
-  test("fails for now where the connection breaks before the mail was taken", async () => {
+  test("fails temporarily if the connection breaks before the mail is accepted", async () => {
     const rude = createServer((socket) => {
       socket.write("220 rude\r\n");
       socket.on("data", (data) => {
@@ -141,7 +141,7 @@ describe("mail by SMTP", () => {
     }
   });
 
-  test("needs TLS for a password, unless the address says otherwise", async () => {
+  test("requires TLS for a password, unless the URL disables that", async () => {
     const users: string[] = [];
     const options = {
       onAuth({ username = "" }, _session, done) {
@@ -158,7 +158,7 @@ describe("mail by SMTP", () => {
       assert.deepEqual(users, []);
       await mailer(at(plain, "?requireTLS=false")).send(letter);
       assert.deepEqual(users, ["ada"]);
-      // Its certificate is nobody's.
+      // Its certificate is self-signed.
       await assert.rejects(mailer(at(secured, "")).send(letter));
       await mailer(at(secured, "?tls.rejectUnauthorized=false")).send(letter);
       assert.deepEqual(users, ["ada", "ada"]);
@@ -169,7 +169,7 @@ describe("mail by SMTP", () => {
 });
 
 describe("mail without a server", () => {
-  test("is told to the log with what to do, and without its text", async () => {
+  test("is logged with the setting to change, and without its text", async () => {
     const lines: unknown[][] = [];
     await mailer("", {}, { info: (...line) => lines.push(line) }).send(letter);
     assert.deepEqual(lines, [

@@ -4,7 +4,7 @@ import { unprocessable } from "#lib/refusal.ts";
 import { htmlOf, type Letter, oneLine, textOf } from "./letter.ts";
 
 export interface Mailer {
-  /** Over when the server has taken the letter. A refusal is for ever; after any other error it may be tried again. */
+  /** Resolves once the server has accepted the letter. A refusal is permanent; any other error may be retried. */
   send(letter: Letter): Promise<void>;
   close(): void;
 }
@@ -14,7 +14,7 @@ type Settings = Pick<Config, "smtpUrl" | "mailFrom" | "jobConcurrency">;
 export const openMailer = (config: Settings, log: Pick<Logger, "info">): Mailer =>
   config.smtpUrl === undefined ? mailToLog(log) : mailBySmtp(config.smtpUrl, config);
 
-/** Says that there was a mail, and not what it said: that may be a link which only its receiver may see. */
+/** Logs that a mail would have been sent, without its content, which may hold a link meant for the receiver alone. */
 const mailToLog = (log: Pick<Logger, "info">): Mailer => ({
   async send({ id, to, subject }) {
     log.info(
@@ -25,7 +25,7 @@ const mailToLog = (log: Pick<Logger, "info">): Mailer => ({
   close() {},
 });
 
-/** A server that hangs holds up a worker for less than a minute. */
+/** Together they keep a hanging server from blocking a worker for a minute. */
 const TIMEOUTS = { dnsTimeout: 10_000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 };
 
 function mailBySmtp(url: string, { mailFrom, jobConcurrency }: Settings): Mailer {
@@ -39,9 +39,9 @@ function mailBySmtp(url: string, { mailFrom, jobConcurrency }: Settings): Mailer
       url,
       pool: true,
       maxConnections: Math.max(jobConcurrency.mail, 1),
-      // What is tried again after a failure is the job's to say; this is for a connection that the server had closed.
+      // Retries after a failure are up to the job; this one covers a pooled connection that the server had closed.
       maxRequeues: 1,
-      // A password is not sent in the open; `?requireTLS=false` behind the address lets it.
+      // Credentials need TLS unless the address ends in `?requireTLS=false`.
       requireTLS: new URL(url).password !== "",
       disableFileAccess: true,
       disableUrlAccess: true,
@@ -57,7 +57,7 @@ function mailBySmtp(url: string, { mailFrom, jobConcurrency }: Settings): Mailer
         await transport.sendMail({
           messageId: `<${letter.id}@${hostOf(mailFrom)}>`,
           from: mailFrom,
-          // As an object, so that nothing in it is read as a second address.
+          // An object, since a string could be parsed as several addresses.
           to: { name: "", address: letter.to },
           subject: oneLine(letter.subject),
           text: textOf(letter),
@@ -76,10 +76,10 @@ function mailBySmtp(url: string, { mailFrom, jobConcurrency }: Settings): Mailer
   };
 }
 
-/** The host of the sender's address; anything else is for the server to refuse. */
+/** The host of the sender's address; the SMTP server refuses an invalid one. */
 const hostOf = (from: string): string => /@([\w.-]+)>?\s*$/.exec(from)?.[1] ?? "localhost";
 
-/** A server says with 5xx that it will never take this letter; said of the sender or the password, somebody can mend it. */
+/** A 5xx reply is permanent for this letter, unless it is about the sender or the credentials, which can be corrected. */
 function refusalOf(error: unknown) {
   const { responseCode = 0, command, response } = error as SmtpError;
   if (responseCode < 500 || responseCode === 503 || (command !== "RCPT TO" && command !== "DATA")) return undefined;
