@@ -2,11 +2,11 @@ import type { Duplex } from "node:stream";
 import type { ConfirmPush } from "./storages/storage.ts";
 
 /**
- * Answers the one question of the hook `pre-receive`: a line comes in, `ok` or a reason for refusal goes out. If this
- * process dies, the hook reads the end of the stream instead, and refuses.
+ * Answers the `pre-receive` hook: reads one line, writes `ok` or a reason for refusal. If this process dies, the hook
+ * reads the end of the stream instead, and refuses.
  */
 export function answerHook(channel: Duplex, confirm: ConfirmPush): void {
-  // The hook ends with git, whenever that is stopped.
+  // The hook dies with git when that is stopped.
   channel.on("error", () => {});
   channel.once("data", () => {
     confirm().then(
@@ -16,5 +16,5 @@ export function answerHook(channel: Duplex, confirm: ConfirmPush): void {
   });
 }
 
-/** A reason that is never taken for the `ok`, nor for more than one line. */
+/** Formats a reason as a single line that cannot be mistaken for `ok`. */
 const lineOf = (reason: string): string => `refused ${reason.replaceAll(/\p{Cc}/gu, " ")}`;

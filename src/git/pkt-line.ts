@@ -2,27 +2,27 @@ import type { Readable } from "node:stream";
 import { badRequest } from "#lib/refusal.ts";
 import { firstEvent } from "#lib/streams.ts";
 
-/** The longest packet, its four digits of length included. */
-const LONGEST = 65_520;
-/** What fits into one. */
-export const MOST_DATA = LONGEST - 4;
-/** The packet that ends a list. */
+/** The longest packet, including its four length digits. */
+const MAX_PACKET_BYTES = 65_520;
+/** The longest payload of a packet. */
+export const MAX_PACKET_DATA_BYTES = MAX_PACKET_BYTES - 4;
+/** The flush packet, which ends a list. */
 export const FLUSH = Buffer.from("0000");
 
-/** Data as git sends it: behind its length in four hexadecimal digits. */
+/** Encodes data as a pkt-line: four hexadecimal digits of length, then the data. */
 export function packet(data: string | Buffer): Buffer {
   const bytes = Buffer.from(data);
-  if (bytes.length > MOST_DATA) throw new RangeError("too long for one packet");
+  if (bytes.length > MAX_PACKET_DATA_BYTES) throw new RangeError("too long for one packet");
   return Buffer.concat([Buffer.from((bytes.length + 4).toString(16).padStart(4, "0")), bytes]);
 }
 
-/** The data of the next packet of a stream, or null for the end of a list; what comes behind it stays there. */
+/** Reads the next packet of a stream and no byte further; null is a flush packet. */
 export async function readPacket(input: Readable): Promise<Buffer | null> {
-  const length = lengthOf(await take(input, 4));
-  return length === 0 ? null : take(input, length - 4);
+  const length = lengthOf(await readBytes(input, 4));
+  return length === 0 ? null : readBytes(input, length - 4);
 }
 
-/** The packets up to the end of a list that is all there. */
+/** The packets of a complete list. */
 export function packetsIn(bytes: Buffer): Buffer[] {
   const packets: Buffer[] = [];
   for (let at = 0; ;) {
@@ -35,22 +35,22 @@ export function packetsIn(bytes: Buffer): Buffer[] {
   }
 }
 
-const cutOff = () => badRequest("what git sent is cut off");
+const cutOff = () => badRequest("the request is cut off");
 
-/** The length of a packet with its digits, or 0 for the end of a list. */
+/** The length of a packet including its digits; 0 for a flush packet. */
 function lengthOf(digits: Buffer): number {
   const text = digits.toString("latin1");
   const length = /^[0-9a-f]{4}$/i.test(text) ? Number.parseInt(text, 16) : -1;
-  // 1 to 3 mark other things than data, in other exchanges than ours.
-  if (length !== 0 && (length < 4 || length > LONGEST)) throw badRequest("what git sent is no packet");
+  // 1 to 3 are the special packets of protocol version 2.
+  if (length !== 0 && (length < 4 || length > MAX_PACKET_BYTES)) throw badRequest("the request has a malformed packet");
   return length;
 }
 
-/** So many bytes off a stream and no more. */
-async function take(input: Readable, length: number): Promise<Buffer> {
+/** Reads exactly this many bytes of a stream. */
+async function readBytes(input: Readable, length: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   for (let left = length; left > 0;) {
-    // Never more than there is: a stream that is asked for that says at once, and over again, that it can be read.
+    // Never more than is buffered: otherwise the stream emits `readable` again at once, in a busy loop.
     const part = input.readableLength > 0 ? (input.read(Math.min(left, input.readableLength)) as Buffer | null) : null;
     if (part) {
       parts.push(part);

@@ -12,10 +12,10 @@ import { GitFailed } from "./storages/storage.ts";
 
 const searchPath = "/usr/local/bin:/usr/bin:/bin";
 
-/** A git that runs a script, as an alias of git's own does. */
+/** A git that runs a shell script, by an alias. */
 const script = (text: string, rest: Partial<GitCall> = {}): GitCall => ({
   args: ["-c", `alias.scripted=!${text}`, "scripted"],
-  timeout: 20_000,
+  timeoutMs: 20_000,
   slot: "short",
   ...rest,
 });
@@ -54,15 +54,15 @@ describe("git processes", () => {
       return false;
     }
   };
-  /** What a script wrote into a file of the test's directory, once it is there. */
+  /** The pid that a script wrote to a file. */
   const pidIn = (file: string) =>
-    until(`${file} tells its number`, async () => {
+    until(`${file} has a pid`, async () => {
       const text = await readFile(join(directory, file), "utf8").catch(() => "");
       return text.endsWith("\n") && Number(text);
     });
   const gone = (...pids: number[]) => until("they are gone", async () => !pids.some(isAlive));
 
-  test("see nothing of our environment but what they are meant to", async () => {
+  test("git sees only the variables of our environment that it is meant to see", async () => {
     process.env["FAIRLEAD_TEST_SECRET"] = "secret";
     try {
       const shown = await outputOf(processes, script("env", { env: { GIT_PROTOCOL: "version=2" } }));
@@ -90,24 +90,24 @@ describe("git processes", () => {
     }
   });
 
-  test("are given their input, and what they write comes back", async () => {
+  test("input is passed to git and its output is returned", async () => {
     const output = await outputOf(processes, { ...script("cat"), input: "one\ntwo\n" });
     assert.equal(output, "one\ntwo\n");
-    const asked = await processes.start({ ...script("cat"), asked: true });
-    asked.input.write("first ");
-    asked.input.end("second");
-    assert.equal((await collect(asked.output)).toString(), "first second");
-    await asked.ended;
+    const cat = await processes.start({ ...script("cat"), interactive: true });
+    cat.input.write("first ");
+    cat.input.end("second");
+    assert.equal((await collect(cat.output)).toString(), "first second");
+    await cat.ended;
   });
 
-  test("that end badly say so, and nobody needs to look", async () => {
+  test("a failure is reported, and need not be handled", async () => {
     await assert.rejects(outputOf(processes, script("echo wrong >&2; exit 7; :")), failed(7, /^wrong\n$/));
     const unseen = await processes.start(script("exit 3; :"));
     unseen.output.resume();
     await sleep(100);
   });
 
-  test("that write 10 MB of complaints are not stalled, and only the end of it is kept", async () => {
+  test("10 MB on stderr do not block git, and only the end is kept", async () => {
     const noise = "head -c 10000000 /dev/zero | tr '\\0' 'x' >&2; echo; echo the end >&2; exit 1; :";
     await assert.rejects(outputOf(processes, script(noise)), (error: unknown) => {
       assert.ok(error instanceof GitFailed);
@@ -117,16 +117,16 @@ describe("git processes", () => {
     });
   });
 
-  test("that do not listen to their end are no error of ours", async () => {
-    const deaf = await processes.start({ ...script("exec <&-; sleep 0.2; echo done; :"), asked: true });
+  test("a git that closes its input early is no error", async () => {
+    const deaf = await processes.start({ ...script("exec <&-; sleep 0.2; echo done; :"), interactive: true });
     for (let at = 0; at < 50; at++) deaf.input.write(Buffer.alloc(100_000));
     assert.equal((await collect(deaf.output)).toString(), "done\n");
     await deaf.ended;
   });
 
-  test("are ended with their children when their time is over", async () => {
+  test("git is stopped with its children on timeout", async () => {
     const slow = script(`sh -c 'echo $$ >${directory}/child; sleep 60' & echo $$ >${directory}/parent; wait; :`, {
-      timeout: 700,
+      timeoutMs: 700,
     });
     const ended = assert.rejects(outputOf(processes, slow), failed(null, /^out of time\n/));
     const [child, parent] = await Promise.all([pidIn("child"), pidIn("parent")]);
@@ -135,7 +135,7 @@ describe("git processes", () => {
     await gone(child, parent);
   });
 
-  test("are ended with children that do not want to, too", async () => {
+  test("children that ignore SIGTERM are killed", async () => {
     const stubborn = script(`sh -c 'trap "" TERM; echo $$ >${directory}/stubborn; sleep 60; sleep 60' & wait; :`);
     const running = await processes.start(stubborn);
     running.output.resume();
@@ -145,7 +145,7 @@ describe("git processes", () => {
     await gone(child);
   });
 
-  test("leave no child behind when they end well", async () => {
+  test("no child outlives a git that succeeded", async () => {
     const running = await processes.start(
       script(`sh -c 'echo $$ >${directory}/left; exec sleep 60' >/dev/null 2>&1 & sleep 0.2; :`),
     );
@@ -154,7 +154,7 @@ describe("git processes", () => {
     await gone(await pidIn("left"));
   });
 
-  test("are ended when their caller goes away, waiting or not", async () => {
+  test("git is stopped when its caller aborts, whether it runs or waits", async () => {
     const caller = new AbortController();
     const ended = assert.rejects(
       outputOf(processes, script("sleep 60; :", { signal: caller.signal })),
@@ -166,16 +166,16 @@ describe("git processes", () => {
     await assert.rejects(processes.start(script("sleep 60; :", { signal: caller.signal })), /gone/);
   });
 
-  test("are ended when nobody reads what they write", async () => {
+  test("git is stopped when its output is closed", async () => {
     const running = await processes.start(script("sleep 60; :"));
     running.output.destroy();
     await assert.rejects(running.ended, failed(null, /^its output was closed\n/));
   });
 
-  test("get slots: so many run, so many more wait, the rest are refused; each class has its own", async () => {
+  test("the slots of a class limit how many run and how many wait; more are refused", async () => {
     const few = gitProcesses({ slots: 1, searchPath });
-    const forEver = { ...script("cat"), asked: true };
-    const first = await few.start(forEver);
+    const endless = { ...script("cat"), interactive: true };
+    const first = await few.start(endless);
     const of = (principal: string) => script("echo turn; :", { consumer: consumerOf("192.0.2.1", principal) });
     const waiting = Array.from({ length: 8 }, (_, at) => outputOf(few, of(`user ${at % 4}`)));
     await assert.rejects(few.start(of("user 5")), isBusy);
@@ -190,16 +190,16 @@ describe("git processes", () => {
 
   const ofUser = (id: number, address = "192.0.2.1") => consumerOf(address, `user ${id}`);
 
-  test("are at most a quarter for one principal or the nameless of a network, and half for a network", async () => {
+  test("a principal, or the anonymous of a network, get a quarter of the slots, and a network half", async () => {
     const shared = gitProcesses({ slots: 8, searchPath });
     let running = 0;
     const stop = new AbortController();
     const take = (consumer: Consumer) =>
       void shared
-        .start({ ...script("cat"), asked: true, slot: "transfer", signal: stop.signal, consumer })
+        .start({ ...script("cat"), interactive: true, slot: "transfer", signal: stop.signal, consumer })
         .then(() => running++)
         .catch(() => {});
-    const granted = (many: number) => until(`${many} run`, async () => running === many);
+    const granted = (count: number) => until(`${count} run`, async () => running === count);
     for (let at = 0; at < 4; at++) take(ofUser(1));
     await granted(2);
     for (let at = 0; at < 4; at++) take(ofUser(1, `198.51.100.${at}`));
@@ -215,10 +215,10 @@ describe("git processes", () => {
     await shared.close();
   });
 
-  test("allocate no more than they may, nor do their children", async () => {
+  test("git and its children allocate no more memory than their limit", async () => {
     const small = gitProcesses({ slots: 1, transferMemory: 48 * 2 ** 20, searchPath });
     const input = Buffer.alloc(64 * 2 ** 20);
-    const hash: GitCall = { args: ["hash-object", "--stdin"], input, slot: "transfer", timeout: 20_000 };
+    const hash: GitCall = { args: ["hash-object", "--stdin"], input, slot: "transfer", timeoutMs: 20_000 };
     const isTooLarge = (error: unknown) => error instanceof GitFailed && error.exitCode === 128 && error.outOfMemory;
     await assert.rejects(outputOf(small, hash), isTooLarge);
     await assert.rejects(outputOf(small, script("git hash-object --stdin", { input, slot: "transfer" })), isTooLarge);
@@ -226,7 +226,7 @@ describe("git processes", () => {
     await small.close();
   });
 
-  test("get their arguments as they are, whatever a shell would make of them", async () => {
+  test("no shell interprets the arguments", async () => {
     const hostile = "$(id) `id` ; id '\"* $0 ~ \\n";
     const shown = await outputOf(processes, {
       ...script('printf "%s" "$1"'),
@@ -235,13 +235,13 @@ describe("git processes", () => {
     assert.equal(shown, hostile);
   });
 
-  test("that cannot be started are told", async () => {
+  test("a git that cannot be started fails and releases its slot", async () => {
     const nowhere = gitProcesses({ slots: 1, searchPath: "/nonexistent" });
     await assert.rejects(outputOf(nowhere, script("true")), failed(null, /ENOENT/));
-    await assert.rejects(outputOf(nowhere, script("true")), failed(null, /ENOENT/), "its turn is over");
+    await assert.rejects(outputOf(nowhere, script("true")), failed(null, /ENOENT/), "the slot was released");
   });
 
-  test("all end with the process that let them on, and none is let on after", async () => {
+  test("closing stops all processes and refuses new ones", async () => {
     const closing = gitProcesses({ slots: 2, searchPath });
     const running = await closing.start(script("sleep 60; :"));
     running.output.resume();

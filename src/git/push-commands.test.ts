@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { describe, test } from "node:test";
 import { Refusal } from "#lib/refusal.ts";
 import { FLUSH, packet, packetsIn } from "./pkt-line.ts";
-import { pushList, readPushRequest } from "./push-commands.ts";
+import { encodePushRequest, readPushRequest } from "./push-commands.ts";
 import { ZERO_ID } from "./refs.ts";
 
 const A = "a".repeat(40);
@@ -25,8 +25,8 @@ const refuses = (pattern: RegExp, ...parts: (string | Buffer)[]) =>
     (error) => error instanceof Refusal && error.kind === "invalid" && pattern.test(error.message),
   );
 
-describe("the list of a push", () => {
-  test("is read, and nothing of the pack", async () => {
+describe("the commands of a push", () => {
+  test("the commands are read and no byte of the pack", async () => {
     const input = Readable.from(
       [
         packet(`shallow ${B}`),
@@ -44,17 +44,17 @@ describe("the list of a push", () => {
         { ref: "refs/tags/v1", oldId: ZERO_ID, newId: A },
       ],
       shallow: [B],
-      wishes: { report: true, sideBand: true, quiet: false, atomic: false },
+      capabilities: { report: true, sideBand: true, quiet: false, atomic: false },
       optionsProblem: undefined,
     });
     assert.equal(await text(input), "PACK");
   });
 
-  test("is empty where git only asks whether it may push", async () => {
+  test("the list is empty if git only finds out whether it may push", async () => {
     assert.deepEqual((await read(FLUSH)).changes, []);
   });
 
-  test("is handed to git in our words, without options", async () => {
+  test("git receives only our capabilities and no push options", async () => {
     const request = await read(
       `shallow ${B}`,
       `${MAIN}${CAPABILITIES} atomic quiet push-options evil=$(id)`,
@@ -64,13 +64,13 @@ describe("the list of a push", () => {
       FLUSH,
     );
     assert.equal(request.optionsProblem, undefined);
-    assert.deepEqual(packetsIn(pushList(request, request.changes)).map(String), [
+    assert.deepEqual(packetsIn(encodePushRequest(request, request.changes)).map(String), [
       `shallow ${B}`,
       `${MAIN}\0 report-status side-band-64k object-format=sha1 quiet atomic`,
     ]);
   });
 
-  test("may have no more than 16 options, all of plain characters", async () => {
+  test("a push has at most 16 options of printable ASCII", async () => {
     const problem = async (...options: (string | Buffer)[]) =>
       (await read(`${MAIN}${CAPABILITIES} push-options`, FLUSH, ...options, FLUSH)).optionsProblem;
     assert.equal(await problem(), undefined);
@@ -81,16 +81,16 @@ describe("the list of a push", () => {
     }
   });
 
-  test("of another form is refused", async () => {
+  test("a malformed list is refused", async () => {
     await refuses(/cut off/);
     await refuses(/cut off/, `${MAIN}${CAPABILITIES}`);
     await refuses(/cut off/, `${MAIN}${CAPABILITIES} push-options`, FLUSH, "ci.skip");
-    await refuses(/none/, "", FLUSH);
-    await refuses(/none/, `${A} ${B}`, FLUSH);
-    await refuses(/none/, `${A.toUpperCase()} ${B} refs/heads/main`, FLUSH);
-    await refuses(/none/, `${A} ${B.slice(1)} refs/heads/main`, FLUSH);
-    await refuses(/none/, "shallow HEAD", FLUSH);
-    await refuses(/none/, MAIN, `shallow ${A}`, FLUSH);
+    await refuses(/malformed line/, "", FLUSH);
+    await refuses(/malformed line/, `${A} ${B}`, FLUSH);
+    await refuses(/malformed line/, `${A.toUpperCase()} ${B} refs/heads/main`, FLUSH);
+    await refuses(/malformed line/, `${A} ${B.slice(1)} refs/heads/main`, FLUSH);
+    await refuses(/malformed line/, "shallow HEAD", FLUSH);
+    await refuses(/malformed line/, MAIN, `shallow ${A}`, FLUSH);
     await refuses(/twice/, MAIN, `${A} ${ZERO_ID} refs/heads/main`, FLUSH);
     await refuses(/does not change/, `${A} ${A} refs/heads/main`, FLUSH);
     await refuses(/does not change/, `${ZERO_ID} ${ZERO_ID} refs/heads/main`, FLUSH);
@@ -118,10 +118,11 @@ describe("the list of a push", () => {
     "refs/heads/@{1}",
     "--upload-pack=x",
   ]) {
-    test(`${JSON.stringify(ref)} is no name of a ref`, () => refuses(/does not take/, MAIN, `${A} ${B} ${ref}`, FLUSH));
+    test(`${JSON.stringify(ref)} is refused as a ref name`, () =>
+      refuses(/invalid ref name/, MAIN, `${A} ${B} ${ref}`, FLUSH));
   }
 
-  test("ends somewhere", async () => {
+  test("the number of changes and the size of the list are limited", async () => {
     await refuses(/at most 50000/, ...Array.from({ length: 50_001 }, (_, at) => `${A} ${B} refs/heads/b${at}`), FLUSH);
     const many = packet(`shallow ${A}`);
     await refuses(/too long/, Buffer.concat(Array.from({ length: 330_000 }, () => many)), FLUSH);

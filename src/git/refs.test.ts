@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { git } from "#test/support/git.ts";
 import { isObjectId, isRefName, ZERO_ID } from "./refs.ts";
 
-test("a name of a ref is what git takes for one", async () => {
+test("a ref name is valid if git accepts it", async () => {
   const pieces = [
     "a",
     ".",
@@ -32,15 +32,15 @@ test("a name of a ref is what git takes for one", async () => {
   ];
   for (const name of names) {
     const { code } = await git(["check-ref-format", name], { cwd: "/" });
-    const known = name.split("/").length >= 3 && code === 0;
-    assert.equal(isRefName(name), known, JSON.stringify(name));
+    const isValid = name.split("/").length >= 3 && code === 0;
+    assert.equal(isRefName(name), isValid, JSON.stringify(name));
   }
   for (const name of ["", "HEAD", "heads/main", "main", "/refs/heads/main", `refs/heads/${"a".repeat(1100)}`]) {
     assert.equal(isRefName(name), false, name);
   }
 });
 
-test("an id is forty digits, and the one of nothing too", () => {
+test("an object id is forty hexadecimal digits, the zero id included", () => {
   assert.ok(isObjectId(ZERO_ID));
   for (const text of ["", "a".repeat(39), "a".repeat(41), "A".repeat(40), `${"a".repeat(40)}\n`, "g".repeat(40)]) {
     assert.equal(isObjectId(text), false, text);

@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 
 /**
- * To compare a file of nothing but line feeds takes git 80 times its size in memory: 165 MB for one of this size.
+ * Comparing a file of nothing but line feeds takes git 80 times its size in memory: 165 MB for one of this size.
  * Larger files count as binary, wherever files are compared and only there.
  */
 export const MAX_COMPARED_FILE_BYTES = 2 * 1024 * 1024;
@@ -12,12 +12,12 @@ const MAX_COMPARED_FILE_VARIABLE = "FAIRLEAD_MAX_COMPARED_FILE";
 export const COMPARE_SMALL_FILES = `--config-env=core.bigFileThreshold=${MAX_COMPARED_FILE_VARIABLE}`;
 
 /**
- * How git behaves in every repository, told by its environment on every call: what changes here holds at once for
- * repositories of before too, and a repository's own file cannot be forgotten.
+ * The configuration of git, passed in the environment of every call: a change applies to existing repositories at once,
+ * and none depends on the config file of a repository.
  */
-export function gitSettings({ maxPack }: { readonly maxPack: number }): Readonly<Record<string, string>> {
+export function gitSettings({ maxPackBytes }: { readonly maxPackBytes: number }): Readonly<Record<string, string>> {
   const settings: readonly (readonly [name: string, value: string])[] = [
-    // What was acknowledged survives a power cut.
+    // An acknowledged push survives a power cut.
     ["core.fsync", "objects,derived-metadata,reference"],
     ["core.fsyncMethod", "fsync"],
     ["core.hooksPath", join(import.meta.dirname, "hooks")],
@@ -26,11 +26,11 @@ export function gitSettings({ maxPack }: { readonly maxPack: number }): Readonly
     // The directory may belong to another user than the one we run as.
     ["safe.directory", "*"],
     ["receive.fsckObjects", "true"],
-    // Old histories have these, and they do no harm.
+    // Old histories contain these, and they are harmless.
     ["receive.fsck.badTimezone", "ignore"],
     ["receive.fsck.missingSpaceBeforeDate", "ignore"],
     ["receive.fsck.zeroPaddedFilemode", "ignore"],
-    ["receive.maxInputSize", String(maxPack)],
+    ["receive.maxInputSize", String(maxPackBytes)],
     // A pack is two files to make durable; as loose objects it would be one each.
     ["receive.unpackLimit", "1"],
     ["receive.advertisePushOptions", "true"],
@@ -49,7 +49,7 @@ export function gitSettings({ maxPack }: { readonly maxPack: number }): Readonly
     ["pack.windowMemory", "256m"],
   ];
   return Object.fromEntries([
-    // One allocation at most so large: a few bytes of a pack can ask for gigabytes.
+    // Limits a single allocation: a few bytes of a pack can ask for gigabytes.
     ["GIT_ALLOC_LIMIT", "1g"],
     [MAX_COMPARED_FILE_VARIABLE, String(MAX_COMPARED_FILE_BYTES)],
     ["GIT_CONFIG_COUNT", String(settings.length)],

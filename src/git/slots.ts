@@ -4,29 +4,29 @@ import { type Claim, type FairSemaphore, fairSemaphore } from "#lib/semaphore.ts
 
 /**
  * What a git process is for, which decides how many run at once and how much memory each may allocate:
- * `short` looks something up; `heavy` compares files or walks through history, which takes memory; `transfer` lasts as long as its client
- * likes, so that nothing else may wait for it; `batch` is kept to answer for objects; `maintenance` packs.
+ * `short` looks something up; `heavy` compares files or walks the history, which takes memory; `transfer` lasts as long
+ * as its client likes, so nothing else may wait for it; `batch` stays alive to read objects; `maintenance` packs.
  */
 export type SlotClass = "short" | "heavy" | "transfer" | "batch" | "maintenance";
 
 export interface SlotLimits {
   /** Transfers at once, and as many short processes. */
   readonly slots: number;
-  /** Batches that are kept with nothing to do. */
+  /** The number of idle batch processes to keep. */
   readonly idleBatches?: number;
-  /** Bytes that a process of a transfer or of maintenance may allocate. */
+  /** The bytes that a transfer or maintenance process may allocate. */
   readonly transferMemory?: number;
 }
 
 interface SlotClassLimits {
   readonly memory: number;
-  /** Left out where the caller bounds how many there are. */
+  /** Undefined if the caller limits the number of processes. */
   readonly semaphore?: FairSemaphore;
   claimOf(consumer: Consumer): Omit<Claim, "signal">;
 }
 
 export const IDLE_BATCHES_PER_STORAGE = 16;
-/** A clone and a push of 2 GB allocate 60 MB; what takes more are millions of objects. */
+/** A clone or a push of 2 GB allocates 60 MB; only millions of objects take more. */
 const TRANSFER_MEMORY_BYTES = 2 * 2 ** 30;
 /** A diff of two files of 10 MB allocates 90 MB; a walk through a million commits, not packed yet, more than 256 MB. */
 const HEAVY_MEMORY_BYTES = 512 * 2 ** 20;
@@ -34,7 +34,7 @@ const SHORT_MEMORY_BYTES = 256 * 2 ** 20;
 const MIN_HEAVY_SLOTS = 8;
 const WAITING_PER_SLOT = 8;
 const MAX_WAIT_MS = 30_000;
-/** A clone may be minutes from its turn where its own machine queues many. */
+/** A clone may wait for minutes behind others of its own network. */
 const MAX_TRANSFER_WAIT_MS = 120_000;
 
 /** The number of git processes of each class, shared between consumers. */
@@ -53,7 +53,7 @@ export function gitSlots({
     short: { memory: SHORT_MEMORY_BYTES, ...shared(slots, MAX_WAIT_MS) },
     heavy: { memory: HEAVY_MEMORY_BYTES, ...shared(heavySlots, MAX_WAIT_MS) },
     transfer: { memory: transferMemory, ...shared(slots, MAX_TRANSFER_WAIT_MS) },
-    // One batch answers all consumers, and is idle most of the time: whoever had it started must not pay for that.
+    // A batch process serves all consumers and is mostly idle, so the one that started it must not be charged.
     batch: { memory: SHORT_MEMORY_BYTES, ...shared(slots + idleBatches, MAX_WAIT_MS), claimOf: uncapped },
     maintenance: { memory: transferMemory, claimOf: uncapped },
   };
@@ -62,8 +62,8 @@ export function gitSlots({
 const partOf = (all: number, divisor: number) => Math.max(1, Math.floor(all / divisor));
 
 /**
- * A principal holds at most a quarter of the slots, and so do together all of a network who are not signed in. A
- * network holds at most half, whoever it is, as one person may have several principals.
+ * A principal holds at most a quarter of the slots, and so do all anonymous callers of a network together. A network
+ * holds at most half, since one person may have several principals.
  */
 function claimOf(consumer: Consumer, slots: number): Omit<Claim, "signal"> {
   if (consumer === BACKGROUND) return uncapped(consumer);

@@ -9,9 +9,9 @@ export const ARCHIVE_FORMATS = {
 } as const;
 export type ArchiveFormat = keyof typeof ARCHIVE_FORMATS;
 
-const LONGEST = 30 * 60_000;
+const ARCHIVE_TIMEOUT_MS = 30 * 60_000;
 
-/** The files of a commit as one file, made while it is sent. */
+/** Streams an archive of a commit while git creates it. */
 export async function streamArchive(
   repository: Repository,
   { commit, format, directory, path }: { commit: string; format: ArchiveFormat; directory: string; path: string },
@@ -22,7 +22,7 @@ export async function streamArchive(
       options: [`--format=${format}`, `--prefix=${directory}/`],
       values: [commit],
       ...(path === "" ? {} : { paths: [path] }),
-      timeout: LONGEST,
+      timeoutMs: ARCHIVE_TIMEOUT_MS,
       transfer: true,
     }),
   );

@@ -7,13 +7,13 @@ import { readConfig } from "#config.ts";
 import { type Git, openGit } from "#git/storages/open.ts";
 import { type PlumbingCall, projectRepository, type Repository, type Running } from "#git/storages/storage.ts";
 import { Refusal } from "#lib/refusal.ts";
-import { importInto, streamOfCommits } from "#resources/repositories/test-support.ts";
+import { importInto, streamOfCommits } from "#domains/storage/repositories/test-support.ts";
 import { until } from "#test/support/until.ts";
-import { keepBatches } from "./batch.ts";
+import { batchPool } from "./batch.ts";
 
 const LARGE = Buffer.alloc(1_000_000, "0123456789abcdef\n");
 
-describe("processes that are kept for objects", () => {
+describe("batch processes", () => {
   let dataDir: string;
   let opened: Git;
   let number = 0;
@@ -26,7 +26,7 @@ describe("processes that are kept for objects", () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  async function made(): Promise<Repository> {
+  async function createRepository(): Promise<Repository> {
     const repository = opened.storage("default").repository(projectRepository(++number));
     await repository.create("main");
     const files = { "a.txt": "ahoy", "two\\nlines": "found", "large.txt": LARGE, empty: "" };
@@ -34,7 +34,7 @@ describe("processes that are kept for objects", () => {
     return repository;
   }
 
-  /** The same repository, of which one sees what is started. */
+  /** A repository that records the processes it starts. */
   function watched(repository: Repository, change: (running: Running) => Running = (running) => running) {
     const started: Running[] = [];
     const run = async (call: PlumbingCall) => {
@@ -42,12 +42,12 @@ describe("processes that are kept for objects", () => {
       started.push(running);
       return running;
     };
-    return { started, seen: { name: repository.name, run } };
+    return { started, recorded: { name: repository.name, run } };
   }
 
-  test("answers come in the order of the questions, whatever they are about", async () => {
-    const { seen, started } = watched(await made());
-    const objects = keepBatches().of(seen);
+  test("queries are answered in their order, whatever their names contain", async () => {
+    const { recorded, started } = watched(await createRepository());
+    const objects = batchPool().of(recorded);
     const names = [
       "main:a.txt",
       "nowhere",
@@ -68,8 +68,8 @@ describe("processes that are kept for objects", () => {
     assert.equal(started.length, 1);
   });
 
-  test("what is larger than wanted is refused before it is read", async () => {
-    const { objects } = await made();
+  test("an object above the limit is refused before it is read", async () => {
+    const { objects } = await createRepository();
     await assert.rejects(
       objects.read("refs/heads/main:large.txt", 1000),
       (error) => error instanceof Refusal && error.kind === "too large",
@@ -77,8 +77,8 @@ describe("processes that are kept for objects", () => {
     assert.equal((await objects.info("refs/heads/main:large.txt"))?.size, LARGE.length);
   });
 
-  test("what was pushed meanwhile is there at once", async () => {
-    const repository = await made();
+  test("a push is visible at once", async () => {
+    const repository = await createRepository();
     const before = await repository.objects.info("refs/heads/main");
     await importInto(repository, streamOfCommits([{ message: "More", from: "refs/heads/main^0", files: { b: "b" } }]));
     const now = await repository.objects.info("refs/heads/main");
@@ -86,9 +86,9 @@ describe("processes that are kept for objects", () => {
     assert.equal((await repository.objects.read("refs/heads/main:b"))?.bytes.toString(), "b");
   });
 
-  test("a process that dies is replaced, and all that waited is answered", async () => {
-    const { seen, started } = watched(await made());
-    const objects = keepBatches().of(seen);
+  test("a process that dies is replaced, and all waiting queries are answered", async () => {
+    const { recorded, started } = watched(await createRepository());
+    const objects = batchPool().of(recorded);
     await objects.info("refs/heads/main");
     for (let times = 0; times < 5; times++) {
       const asked = Array.from({ length: 20 }, () => objects.read("refs/heads/main:a.txt"));
@@ -98,19 +98,19 @@ describe("processes that are kept for objects", () => {
     assert.equal(started.length > 1, true);
   });
 
-  test("a question that kills every process is given up, and the others are answered", async () => {
+  test("a query that kills every process fails, and the others are answered", async () => {
     // Git dies of a path that begins with a dot and a slash where there is no working tree.
-    const objects = keepBatches().of(watched(await made()).seen);
+    const objects = batchPool().of(watched(await createRepository()).recorded);
     const deadly = objects.info("refs/heads/main:./x");
     const others = Array.from({ length: 5 }, () => objects.info("refs/heads/main"));
     await assert.rejects(deadly);
     for (const found of await Promise.all(others)) assert.equal(found?.type, "commit");
   });
 
-  test("few are kept, and none for long", async () => {
-    const batches = keepBatches({ kept: 2, idle: 500 });
-    const all = await Promise.all(Array.from({ length: 4 }, async () => watched(await made())));
-    for (const { seen } of all) await batches.of(seen).info("refs/heads/main");
+  test("few idle processes are kept, and not for long", async () => {
+    const batches = batchPool({ maxIdle: 2, idleMs: 500 });
+    const all = await Promise.all(Array.from({ length: 4 }, async () => watched(await createRepository())));
+    for (const { recorded } of all) await batches.of(recorded).info("refs/heads/main");
     const ended = new Set<Running>();
     for (const { started } of all) for (const running of started) void running.ended.then(() => ended.add(running));
     await until("two are ended", async () => ended.size >= 2);
@@ -118,13 +118,13 @@ describe("processes that are kept for objects", () => {
     assert.ok(first && last);
     assert.equal(ended.has(last.started[0] as Running), false);
     await until("all are ended", async () => ended.size === 4);
-    assert.equal((await batches.of(first.seen).info("refs/heads/main"))?.type, "commit");
+    assert.equal((await batches.of(first.recorded).info("refs/heads/main"))?.type, "commit");
     assert.equal(first.started.length, 2);
   });
 
-  test("no process to be had is told to all who wait", async () => {
+  test("if no process can be started, all waiting queries fail", async () => {
     const run = () => Promise.reject(new Refusal("unavailable", "503 Service Unavailable"));
-    const objects = keepBatches().of({ name: projectRepository(1), run });
+    const objects = batchPool().of({ name: projectRepository(1), run });
     const asked = await Promise.allSettled([objects.info("a"), objects.info("b")]);
     assert.deepEqual(
       asked.map(({ status }) => status),

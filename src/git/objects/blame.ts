@@ -1,17 +1,17 @@
 import type { Repository } from "#git/storages/storage.ts";
 import { linesOf } from "./output.ts";
 
-/** Lines that follow each other and have been as they are since one commit. */
+/** Consecutive lines that were last changed by one commit. */
 export interface Blamed {
   readonly commit: string;
   readonly lines: string[];
 }
 
-/** How much of a file is blamed at once; what is behind it can be asked for by its range. */
+/** Limits of one answer; later lines can be requested by range. */
 const MAX_LINES = 50_000;
 const MAX_LINE_BYTES = 256 * 1024;
 
-/** Who is to be asked about each line of a file: the commits that wrote them, for all lines or from one to another. */
+/** The commit that last changed each line of a file, or of a range of lines. */
 export async function readBlame(
   repository: Repository,
   { commit, path }: { commit: string; path: string },
@@ -22,7 +22,7 @@ export async function readBlame(
   let count = 0;
   let truncated = false;
   const limits = range ? ["-L", `${range.start},${range.end}`] : [];
-  // It takes no `--end-of-options`, so it is given nothing but an id.
+  // Blame has no `--end-of-options`, so only an object id is passed.
   const call = { command: "blame", options: ["--porcelain", ...limits, commit], paths: [path] } as const;
   for await (const lines of linesOf(repository, call, { maxBytes: MAX_LINE_BYTES, overlong: "cut" })) {
     for (const line of lines) {

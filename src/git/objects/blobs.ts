@@ -1,30 +1,30 @@
 import { Readable } from "node:stream";
 import type { Repository, Running } from "#git/storages/storage.ts";
 
-/** The bytes of a blob by its id; one of more than `most` bytes is refused. */
-export async function readBlob(repository: Repository, id: string, most?: number): Promise<Buffer | undefined> {
-  const found = await repository.objects.read(id, most);
+/** The bytes of a blob by its id; refused if it is larger than `maxBytes`. */
+export async function readBlob(repository: Repository, id: string, maxBytes?: number): Promise<Buffer | undefined> {
+  const found = await repository.objects.read(id, maxBytes);
   return found?.type === "blob" ? found.bytes : undefined;
 }
 
-/** A line of this speed is still served: bytes a second. */
-const SLOWEST = 16 * 1024;
-const LEAST_TIME = 60_000;
+/** A client that receives at least this fast is served to the end. */
+const MIN_BYTES_PER_SECOND = 16 * 1024;
+const MIN_TIMEOUT_MS = 60_000;
 
-/** A blob of any size, read as fast as it is taken; it has a process of its own, so that nobody waits for it. */
+/** Streams a blob of any size at the speed of its reader, from its own process, so that no other read waits for it. */
 export async function streamBlob(
   repository: Repository,
   { id, size }: { id: string; size: number },
 ): Promise<Readable> {
-  const timeout = LEAST_TIME + (size / SLOWEST) * 1000;
+  const timeoutMs = MIN_TIMEOUT_MS + (size / MIN_BYTES_PER_SECOND) * 1000;
   return streamOf(
-    await repository.run({ command: "cat-file", options: ["blob"], values: [id], timeout, transfer: true }),
+    await repository.run({ command: "cat-file", options: ["blob"], values: [id], timeoutMs, transfer: true }),
   );
 }
 
-/** All that a process writes; it ends well only if the process does, so that nobody takes a part for the whole. */
+/** Streams the output of a process; fails if the process does, so that partial output is never taken for the whole. */
 export function streamOf(running: Running): Readable {
-  // Whoever reads none of it, as where only the head is asked for, ends it too.
+  // A stream that nobody reads, as with HEAD, stops the process too.
   return Readable.from(outputOf(running), { objectMode: false }).once("close", () => running.stop());
 }
 

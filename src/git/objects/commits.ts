@@ -18,11 +18,11 @@ export interface Commit {
   readonly author: Signature;
   readonly committer: Signature;
   readonly message: string;
-  /** Whether its message, its names or its parents are more than is kept of them. */
+  /** Whether its message, names or parents were truncated. */
   readonly truncated: boolean;
 }
 
-/** What an annotated tag says. */
+/** An annotated tag. */
 export interface Tag {
   readonly id: string;
   readonly message: string;
@@ -30,25 +30,25 @@ export interface Tag {
   readonly truncated: boolean;
 }
 
-/** Larger objects are not read: git gives them only as a whole. */
+/** Larger objects are not read, because git returns an object only as a whole. */
 const MAX_OBJECT_BYTES = 1024 * 1024;
-/** Parents that are kept of a commit; merges made by people have a few dozen. */
+/** Real merges have a few dozen parents. */
 const MAX_PARENTS = 100;
 const MAX_NAME_BYTES = 1024;
-/** As many lines as the parents of the largest commit take. */
+/** Enough for the parent lines of the largest commit. */
 const MAX_HEADER_LINES = 25_000;
 
 /** Smaller objects are always read. */
 const LARGE_OBJECT_BYTES = 64 * 1024;
 const MAX_LARGE_OBJECTS_BYTES = 16 * 1024 * 1024;
 
-/** How much of a message is wanted, and which objects are read for it. */
-interface Wanted {
+/** Limits the message, and which objects are read. */
+interface ReadOptions {
   readonly messageBytes?: number;
   readonly allows?: (objectBytes: number) => boolean;
 }
 
-/** Says for the objects of one list which are read: a thousand large ones would keep git busy for many seconds. */
+/** Budgets the large objects of one list: reading a thousand of them would take git many seconds. */
 export function readAllowance(): (objectBytes: number) => boolean {
   let left = MAX_LARGE_OBJECTS_BYTES;
   return (bytes) => {
@@ -57,33 +57,38 @@ export function readAllowance(): (objectBytes: number) => boolean {
   };
 }
 
-const isReadable = ({ size }: ObjectInfo, { allows = () => true }: Wanted) => size <= MAX_OBJECT_BYTES && allows(size);
+const isReadable = ({ size }: ObjectInfo, { allows = () => true }: ReadOptions) =>
+  size <= MAX_OBJECT_BYTES && allows(size);
 
 /** A commit by its id. */
-export async function readCommit(repository: Repository, id: string, wanted: Wanted = {}): Promise<Commit | undefined> {
+export async function readCommit(
+  repository: Repository,
+  id: string,
+  options: ReadOptions = {},
+): Promise<Commit | undefined> {
   const info = await repository.objects.info(id);
   if (info?.type !== "commit") return undefined;
-  if (!isReadable(info, wanted)) return tooLarge(id);
+  if (!isReadable(info, options)) return tooLarge(id);
   const found = await repository.objects.read(id);
-  return found && parseCommit(found, wanted);
+  return found && parseCommit(found, options);
 }
 
-/** Left out of a list, it would be hidden from those who look for it. */
+/** Listed anyway, so that nothing can be hidden in a large commit. */
 const tooLarge = (id: string): Commit => {
-  const nobody = { name: "", email: "", at: 0, zone: 0 };
+  const unknown = { name: "", email: "", at: 0, zone: 0 };
   const message = "This commit is too large to be shown";
-  return { id, tree: "", parents: [], author: nobody, committer: nobody, message, truncated: true };
+  return { id, tree: "", parents: [], author: unknown, committer: unknown, message, truncated: true };
 };
 
 /** An annotated tag by the id of its object. */
-export async function readTag(repository: Repository, id: string, wanted: Wanted = {}): Promise<Tag | undefined> {
+export async function readTag(repository: Repository, id: string, options: ReadOptions = {}): Promise<Tag | undefined> {
   const info = await repository.objects.info(id);
   if (info?.type !== "tag") return undefined;
-  if (!isReadable(info, wanted))
+  if (!isReadable(info, options))
     return { id, message: "This tag is too large to be shown", tagger: undefined, truncated: true };
   const found = await repository.objects.read(id);
   if (!found) return undefined;
-  const { fields, decode, message } = parse(found.bytes, wanted.messageBytes ?? MAX_OBJECT_BYTES);
+  const { fields, decode, message } = parse(found.bytes, options.messageBytes ?? MAX_OBJECT_BYTES);
   const line = fields.find(([name]) => name === "tagger")?.[1];
   const tagger = line && signature(line, decode);
   return { id, tagger, message: message.text, truncated: message.cut || (tagger?.truncated ?? false) };
@@ -91,10 +96,10 @@ export async function readTag(repository: Repository, id: string, wanted: Wanted
 
 export function parseCommit(
   { id, bytes }: Pick<ObjectRead, "id" | "bytes">,
-  { messageBytes = MAX_OBJECT_BYTES }: Wanted = {},
+  { messageBytes = MAX_OBJECT_BYTES }: ReadOptions = {},
 ): Commit {
   const { fields, decode, message } = parse(bytes, messageBytes);
-  const first = (name: string) => fields.find(([given]) => given === name)?.[1] ?? Buffer.alloc(0);
+  const first = (name: string) => fields.find(([field]) => field === name)?.[1] ?? Buffer.alloc(0);
   const parents = fields.filter(([name]) => name === "parent");
   const author = signature(first("author"), decode);
   const committer = signature(first("committer"), decode);
@@ -124,7 +129,7 @@ type Decode = (bytes: Buffer) => string;
 const FIELDS = ["tree", "parent", "author", "committer", "tagger", "encoding"];
 const [LF, SPACE] = [10, 32];
 
-/** Lines of fields, an empty line, and a text; lines that begin with a space go on with the field before. */
+/** Parses header fields, an empty line and a text; a line that begins with a space continues the field before it. */
 function parse(bytes: Buffer, messageBytes: number) {
   const fields: Field[] = [];
   let start = 0;
@@ -141,16 +146,16 @@ function parse(bytes: Buffer, messageBytes: number) {
   return { fields, decode, message: cut(gap === -1 ? Buffer.alloc(0) : bytes.subarray(gap + 2), messageBytes, decode) };
 }
 
-/** A text, or as much of its beginning as these bytes hold, with an ellipsis in place of the rest. */
+/** Decodes a text, truncated with an ellipsis if it is longer than `maxBytes`. */
 function cut(bytes: Buffer, maxBytes: number, decode: Decode): { text: string; cut: boolean } {
   if (bytes.length <= maxBytes) return { text: decode(bytes), cut: false };
   let end = maxBytes;
-  // The bytes of one character of UTF-8 stay together.
+  // Does not split a UTF-8 sequence.
   while (end > maxBytes - 4 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   return { text: `${decode(bytes.subarray(0, end))}…`, cut: true };
 }
 
-/** Reads text in the encoding that a commit names; what cannot be read in it becomes U+FFFD. */
+/** Returns a decoder for the encoding that a commit names; invalid bytes become U+FFFD. */
 function decoder(encoding: string | undefined): Decode {
   const utf8 = (bytes: Buffer) => bytes.toString("utf8");
   if (encoding === undefined || /^utf-?8$/i.test(encoding)) return utf8;
@@ -162,8 +167,8 @@ function decoder(encoding: string | undefined): Decode {
   }
 }
 
-/** The last day that has a year of four digits in every zone. */
-const LAST = 253_402_214_399;
+/** The last day with a four-digit year in every time zone. */
+const MAX_TIME = 253_402_214_399;
 const MAX_TIME_BYTES = 32;
 const TIME = /^ (?<at>\d{1,15}) (?<sign>[+-])(?<hours>\d\d)(?<minutes>\d\d)/;
 
@@ -183,13 +188,13 @@ function signature(line: Buffer, decode: Decode): Signature & { readonly truncat
   return {
     name: name.text.trimEnd(),
     email: email.text,
-    at: Math.min(Number(at), LAST),
+    at: Math.min(Number(at), MAX_TIME),
     zone: sign === "-" ? -zone : zone,
     truncated: name.cut || email.cut,
   };
 }
 
-/** A moment in the zone of whoever's it is, as `2026-03-01T12:00:00.000+01:00`. */
+/** The time of a signature in its own zone, as `2026-03-01T12:00:00.000+01:00`. */
 export function momentOf({ at, zone }: Signature): string {
   const local = new Date((at + zone * 60) * 1000).toISOString().slice(0, -1);
   const minutes = Math.abs(zone);
@@ -208,11 +213,11 @@ export function titleOf(message: string): string {
 }
 
 const TRAILER = /^(?<key>[A-Za-z0-9-]+)[ \t]*:[ \t]*(?<value>.*)$/;
-const MOST_TRAILERS = 100;
-/** Trailers are looked for only so far from the end, as a message may be nothing but line feeds. */
+const MAX_TRAILERS = 100;
+/** Trailers are searched only this far from the end, because a message may be nothing but line feeds. */
 const MAX_TRAILERS_LENGTH = 16 * 1024;
 
-/** What the last paragraph of a message says as `Key: value` lines, if it says nothing else. */
+/** The trailers of a message: its last paragraph, if that consists of `Key: value` lines only. */
 export function trailersOf(message: string): [key: string, value: string][] {
   const paragraphs = message
     .trimEnd()
@@ -227,5 +232,5 @@ export function trailersOf(message: string): [key: string, value: string][] {
     else if (last && /^[ \t]/.test(line)) last[1] += ` ${line.trim()}`;
     else return [];
   }
-  return trailers.slice(0, MOST_TRAILERS);
+  return trailers.slice(0, MAX_TRAILERS);
 }

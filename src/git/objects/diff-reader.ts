@@ -1,41 +1,42 @@
 import { lineSplitter } from "./output.ts";
 
-/** A file that differs, as a record of `diff-tree --raw` tells it; texts are Latin-1, which keeps their bytes. */
-interface Changed {
+/** A changed file as `diff-tree --raw` reports it; texts are Latin-1, which preserves their bytes. */
+interface ChangedFile {
   readonly oldPath: string;
   readonly newPath: string;
   readonly oldMode: string;
   readonly newMode: string;
   readonly status: string;
-  /** What it was and what it is. */
+  /** The old and the new blob. */
   readonly ids: readonly string[];
-  /** Whether its paths are only the beginning of what they are. */
+  /** Whether its paths were truncated. */
   readonly truncated: boolean;
 }
 
-export interface FileDiff extends Changed {
-  /** Its hunks, or a line that says why there are none. */
+export interface FileDiff extends ChangedFile {
+  /** Its hunks, or a line that explains why there are none. */
   readonly text: string;
-  /** Its hunks are more than anybody is sent. */
+  /** Whether its hunks exceed the limit of one file. */
   readonly tooLarge: boolean;
-  /** Its hunks are left out, because those before them were so many. */
+  /** Whether its hunks are left out because the files before it used up the limit. */
   readonly collapsed: boolean;
 }
 
-/** How much of a difference is told. */
+/** Limits of one diff. */
 export interface DiffLimits {
   readonly fileBytes: number;
   readonly bytes: number;
   readonly lines: number;
 }
 
-/** Which of the files that differ are wanted. */
-interface Wanted {
+/** A page of the changed files. */
+interface FileRange {
   readonly skip: number;
   readonly limit: number;
 }
 
-interface Text {
+/** The hunks of a file, as far as they were read. */
+interface Hunks {
   readonly lines: string[];
   bytes: number;
   begun: boolean;
@@ -44,49 +45,72 @@ interface Text {
 }
 
 /**
- * Reads what `diff-tree -z --raw -p` writes: a record of each file, an empty one, then the hunks of each file in the
- * same order. No line of a hunk begins with `diff`, so that where a file begins is certain.
+ * Parses the output of `diff-tree -z --raw -p`: a record for each file, an empty one, then the hunks of each file in the
+ * same order.
  */
-export function diffReader({ skip, limit }: Wanted, limits: DiffLimits) {
-  const records: Changed[] = [];
-  const texts = new Map<number, Text>();
+export function diffReader(range: FileRange, limits: DiffLimits) {
+  const records = recordReader(range);
+  const hunks = hunkReader(range, limits, records.changed);
+  let inHunks = false;
+  return {
+    read(chunk: Buffer) {
+      const text = chunk.toString("latin1");
+      if (inHunks) return hunks.read(text);
+      const rest = records.read(text);
+      if (rest === undefined) return;
+      inHunks = true;
+      hunks.read(rest);
+    },
+    isDone: hunks.isDone,
+    result: () => ({
+      total: records.total(),
+      files: records.changed
+        .slice(range.skip)
+        .map((file, index): FileDiff => fileDiff(file, hunks.of(range.skip + index), hunks.isFull())),
+    }),
+  };
+}
+
+/** Reads the changed files up to the end of the range, and counts all of them. */
+function recordReader({ skip, limit }: FileRange) {
+  const changed: ChangedFile[] = [];
   let total = 0;
   let fields: string[] = [];
-  let inHunks = false;
-  let at = -1;
-  const fieldsOf = lineSplitter({ end: "\0", maxBytes: MAX_PATH_BYTES, overlong: "cut" });
-  // A line that is longer than a file may have makes the file too large, and is not kept.
-  const linesOf = lineSplitter({ maxBytes: limits.fileBytes, overlong: "cut" });
-  /** Sections of the file that are still to come: what became another kind of thing is deleted first, then added. */
-  let sections = 0;
-  let [bytes, lines] = [0, 0];
+  const split = lineSplitter({ end: "\0", maxBytes: MAX_PATH_BYTES, overlong: "cut" });
 
-  /** Field by field, as what stands behind the empty record is split otherwise. */
-  function readRecords(part: string) {
+  /** Field by field, because the hunks after the empty record are split by lines. Returns what follows the records. */
+  function read(part: string): string | undefined {
     let start = 0;
     while (start < part.length) {
       const end = part.indexOf("\0", start) + 1;
-      const [field] = fieldsOf(part.slice(start, end === 0 ? undefined : end));
-      if (field === undefined) return;
+      const [field] = split(part.slice(start, end === 0 ? undefined : end));
+      if (field === undefined) return undefined;
       start = end;
-      if (field === "" && fields.length === 0) {
-        inHunks = true;
-        return readHunks(part.slice(start));
-      }
+      if (field === "" && fields.length === 0) return part.slice(start);
       fields.push(field);
       const record = recordOf(fields);
       if (!record) continue;
       fields = [];
       total += 1;
-      if (total <= skip + limit) records.push(record);
+      if (total <= skip + limit) changed.push(record);
     }
+    return undefined;
   }
 
-  function readHunks(part: string) {
-    for (const line of linesOf(part)) readLine(line);
-  }
+  return { read, changed: changed as readonly ChangedFile[], total: () => total };
+}
 
-  /** From here on no file is told with its hunks, so that there is nothing more to read. */
+/** Reads the hunks of the range. No line of a hunk begins with `diff`, so the start of a file is unambiguous. */
+function hunkReader({ skip, limit }: FileRange, limits: DiffLimits, changed: readonly ChangedFile[]) {
+  const texts = new Map<number, Hunks>();
+  let at = -1;
+  // A line longer than the limit of a file makes the file too large, and is dropped.
+  const split = lineSplitter({ maxBytes: limits.fileBytes, overlong: "cut" });
+  /** Remaining sections of the file: a change of type is a deletion followed by an addition. */
+  let sections = 0;
+  let [bytes, lines] = [0, 0];
+
+  /** Whether the limit is used up, so that no further hunks are needed. */
   const isFull = () => bytes > limits.bytes || lines > limits.lines;
 
   function readLine(line: string) {
@@ -108,27 +132,27 @@ export function diffReader({ skip, limit }: Wanted, limits: DiffLimits) {
     if (text) text.begun = false;
     if (sections > 0) return void (sections -= 1);
     at += 1;
-    sections = records[at]?.status.startsWith("T") ? 1 : 0;
+    sections = changed[at]?.status.startsWith("T") ? 1 : 0;
     if (at >= skip && at < skip + limit) {
       texts.set(at, { lines: [], bytes: 0, begun: false, tooLarge: false, collapsed: isFull() });
     }
   }
 
   return {
-    read: (part: Buffer) => (inHunks ? readHunks : readRecords)(part.toString("latin1")),
+    read(part: string) {
+      for (const line of split(part)) readLine(line);
+    },
+    of: (index: number) => texts.get(index),
+    isFull,
     isDone: () => at >= skip + limit || isFull(),
-    result: () => ({
-      total,
-      files: records.slice(skip).map((record, index): FileDiff => told(record, texts.get(skip + index), isFull())),
-    }),
   };
 }
 
-/** As long as a path can be on a system that files are checked out on. */
+/** The longest path that a file system can check out. */
 const MAX_PATH_BYTES = 4096;
 
-/** `:100644 100644 id id M`, a path, and for what was renamed another. */
-function recordOf([head = "", oldPath, newPath]: readonly string[]): Changed | undefined {
+/** Parses `:100644 100644 id id M`, a path, and a second path for a rename. */
+function recordOf([head = "", oldPath, newPath]: readonly string[]): ChangedFile | undefined {
   const [oldMode = "", newMode = "", oldId = "", newId = "", status = ""] = head.slice(1).split(" ");
   if (oldPath === undefined || (status.startsWith("R") && newPath === undefined)) return undefined;
   const paths = [oldPath, newPath ?? oldPath] as const;
@@ -140,11 +164,11 @@ function recordOf([head = "", oldPath, newPath]: readonly string[]): Changed | u
 const pathOf = (latin1: string) =>
   latin1.length > MAX_PATH_BYTES ? `${utf8(latin1.slice(0, MAX_PATH_BYTES))}…` : utf8(latin1);
 
-function told(record: Changed, text: Text | undefined, isFull: boolean): FileDiff {
+function fileDiff(record: ChangedFile, text: Hunks | undefined, isFull: boolean): FileDiff {
   const { tooLarge = false, collapsed = isFull, lines = [] } = text ?? {};
-  const kept = tooLarge || collapsed ? [] : lines;
-  return { ...record, text: utf8(kept.map((line) => `${line}\n`).join("")), tooLarge, collapsed };
+  const shown = tooLarge || collapsed ? [] : lines;
+  return { ...record, text: utf8(shown.map((line) => `${line}\n`).join("")), tooLarge, collapsed };
 }
 
-/** Bytes that are no UTF-8 become U+FFFD. */
+/** Bytes that are not UTF-8 become U+FFFD. */
 const utf8 = (latin1: string) => Buffer.from(latin1, "latin1").toString("utf8");

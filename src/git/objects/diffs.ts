@@ -2,7 +2,7 @@ import type { Repository } from "#git/storages/storage.ts";
 import type { Commit } from "./commits.ts";
 import { MAX_COMPARED_FILE_BYTES } from "#git/settings.ts";
 import { type DiffLimits, diffReader, type FileDiff } from "./diff-reader.ts";
-import { linesOf, partsOf } from "./output.ts";
+import { linesOf, chunksOf } from "./output.ts";
 
 interface Diff {
   readonly files: readonly FileDiff[];
@@ -12,43 +12,46 @@ interface Diff {
 
 const LIMITS: DiffLimits = { fileBytes: 200 * 1024, bytes: 3 * 1024 * 1024, lines: 50_000 };
 
-/** Nobody is told these names, which may be as long as whoever pushed them liked. */
+/** The names are not presented, and whoever pushed them chose their length. */
 const NAMES = { end: "\0", maxBytes: 1024, overlong: "cut" } as const;
 
-/** As many files as are told of a difference, however it is asked for. */
-export const MOST_FILES = 1000;
+/** The number of files that can be listed of one diff, over all pages. */
+export const MAX_DIFF_FILES = 1000;
 
-/** The tree that nothing is in; git knows it everywhere. */
+/** The id of the empty tree, which git knows in every repository. */
 export const EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
-interface Between {
+interface DiffEnds {
   readonly from: string;
   readonly to: string;
 }
 
-/** More pairs than this are not looked through for what was renamed. */
+/** `-l1000` limits the pairs compared for renames. */
 const OPTIONS = ["-r", "-z", "-M", "-l1000", "--no-color", "--no-ext-diff", "--no-textconv"];
 
-/** How a commit or tree differs from another: of the files that differ, so many after so many. */
+/** A page of the files that differ between two commits or trees. */
 export async function readDiff(
   repository: Repository,
-  { from, to }: Between,
-  { skip, limit }: { skip: number; limit: number } = { skip: 0, limit: MOST_FILES },
+  { from, to }: DiffEnds,
+  { skip, limit }: { skip: number; limit: number } = { skip: 0, limit: MAX_DIFF_FILES },
 ): Promise<Diff> {
-  const reader = diffReader({ skip: Math.min(skip, MOST_FILES), limit: Math.min(limit, MOST_FILES - skip) }, LIMITS);
+  const reader = diffReader(
+    { skip: Math.min(skip, MAX_DIFF_FILES), limit: Math.min(limit, MAX_DIFF_FILES - skip) },
+    LIMITS,
+  );
   const options = [...OPTIONS, "--raw", "-p", "--full-index"];
-  for await (const part of partsOf(repository, { command: "diff-tree", options, values: [from, to] })) {
-    reader.read(part);
+  for await (const chunk of chunksOf(repository, { command: "diff-tree", options, values: [from, to] })) {
+    reader.read(chunk);
     if (reader.isDone()) break;
   }
   const { files, total } = reader.result();
-  const told: FileDiff[] = [];
+  const checked: FileDiff[] = [];
   for (const file of files)
-    told.push((await isUncompared(repository, file)) ? { ...file, text: "", tooLarge: true } : file);
-  return { files: told, total };
+    checked.push((await isUncompared(repository, file)) ? { ...file, text: "", tooLarge: true } : file);
+  return { files: checked, total };
 }
 
-/** Git says of what is too large to be compared that it is binary, whatever it is. */
+/** Git reports a file that is too large to compare as binary. */
 async function isUncompared({ objects }: Repository, { text, ids }: FileDiff): Promise<boolean> {
   if (!text.startsWith("Binary files ")) return false;
   const found = await Promise.all(ids.map((id) => objects.info(id)));
@@ -60,7 +63,7 @@ export interface Stats {
   readonly deletions: number;
 }
 
-/** How many lines each of some commits added and deleted, compared with its first parent; what is no text has none. */
+/** The lines that each commit added and deleted against its first parent; binary files count none. */
 export async function readStats(
   repository: Repository,
   commits: readonly { readonly id: string; readonly parent_ids: readonly string[] }[],
@@ -69,7 +72,7 @@ export async function readStats(
   const input = commits.map(({ id, parent_ids }) => `${[id, ...parent_ids.slice(0, 1)].join(" ")}\n`).join("");
   const options = ["--stdin", "--always", "--root", "--numstat", ...OPTIONS];
   let commit = "";
-  /** Fields that are the paths of what was renamed. */
+  /** The number of fields to skip: the paths of a renamed file. */
   let paths = 0;
   for await (const fields of linesOf(repository, { command: "diff-tree", options, input }, NAMES)) {
     for (const field of fields) {
@@ -91,10 +94,10 @@ export async function readStats(
   return stats;
 }
 
-/** The same of one commit. */
+/** The stats of one commit. */
 export async function statsOf(repository: Repository, { id, parents }: Commit): Promise<Stats | undefined> {
   return (await readStats(repository, [{ id, parent_ids: parents }])).get(id);
 }
 
-/** Git writes `-` for what is no text. */
+/** Git writes `-` for binary files. */
 const linesIn = (count: string) => (count === "-" ? 0 : Number(count));

@@ -1,10 +1,11 @@
-/** What was found out of things by their ids, which never change: the last so many. */
-export interface Facts {
+/** An LRU cache of facts about objects, which never change. */
+export interface FactCache {
+  /** Returns a known fact, or finds it out and remembers it; undefined is not remembered. */
   known(question: string, findOut: () => Promise<string | undefined>): Promise<string | undefined>;
 }
 
-export function keepFacts(most: number): Facts {
-  /** In the order of their last use. */
+export function factCache(maxFacts: number): FactCache {
+  /** In order of last use. */
   const facts = new Map<string, string>();
   return {
     async known(question, findOut) {
@@ -12,7 +13,7 @@ export function keepFacts(most: number): Facts {
       if (found === undefined) return undefined;
       facts.delete(question);
       facts.set(question, found);
-      if (facts.size > most) for (const oldest of facts.keys().take(1)) facts.delete(oldest);
+      if (facts.size > maxFacts) for (const oldest of facts.keys().take(1)) facts.delete(oldest);
       return found;
     },
   };

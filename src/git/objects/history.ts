@@ -2,11 +2,11 @@ import { GitFailed, type Repository } from "#git/storages/storage.ts";
 import { Refusal } from "#lib/refusal.ts";
 import { allLines, linesOf } from "./output.ts";
 
-/** Which commits of a history are wanted. */
+/** Selects commits of a history. */
 export interface History {
-  /** Where it begins; all branches and tags, if left out. */
+  /** The tip to start from; by default all branches and tags. */
   readonly from?: string;
-  /** What leads to this one is left out. */
+  /** Excludes this commit and its ancestors. */
   readonly without?: string;
   readonly path?: string | undefined;
   /** Seconds since 1970, both ends included. */
@@ -15,17 +15,17 @@ export interface History {
   /** A part of the author's name or address. */
   readonly author?: string | undefined;
   readonly firstParent?: boolean | undefined;
-  /** Parents never before their children; else by time. */
+  /** In topological order instead of by time. */
   readonly topological?: boolean | undefined;
-  /** The oldest of those that are given first. */
+  /** Reverses the order of the selected commits. */
   readonly reverse?: boolean;
 }
 
-/** Milliseconds that are spent on what an answer can do without. */
-const LONGEST_LOOK = 5_000;
+/** The last change of a path is optional in an answer. */
+const LAST_CHANGE_TIMEOUT_MS = 5_000;
 
-/** The largest number that git counts with. */
-const MOST = 2 ** 31 - 1;
+/** The largest count that git accepts. */
+const MAX_INT32 = 2 ** 31 - 1;
 
 const callOf = (history: History, ...more: readonly string[]) =>
   ({
@@ -35,7 +35,7 @@ const callOf = (history: History, ...more: readonly string[]) =>
       ...(history.from === undefined ? ["--branches", "--tags"] : []),
       ...(history.since === undefined ? [] : [`--max-age=${history.since}`]),
       ...(history.until === undefined ? [] : [`--min-age=${history.until}`]),
-      // A text to be found as it is: a pattern could keep git busy for ever.
+      // A fixed string: a regular expression could run forever.
       ...(history.author === undefined ? [] : ["--fixed-strings", `--author=${history.author}`]),
       ...(history.firstParent ? ["--first-parent"] : []),
       ...(history.topological ? ["--topo-order"] : []),
@@ -53,7 +53,7 @@ export async function listCommits(
   history: History,
   { skip, limit }: { skip: number; limit: number },
 ): Promise<string[]> {
-  if (skip + limit > MOST) return [];
+  if (skip + limit > MAX_INT32) return [];
   return allLines(repository, callOf(history, `--skip=${skip}`, `--max-count=${limit}`));
 }
 
@@ -62,11 +62,14 @@ export async function countCommits(repository: Repository, history: History): Pr
   return Number(count);
 }
 
-/** The commit that last changed what is at a path; undefined where that is not found out in time. */
+/** The commit that last changed a path; undefined if git does not find it in time. */
 export const lastChange = (repository: Repository, from: string, path: string): Promise<string | undefined> =>
   repository.objects.known(`last change ${from}:${path}`, async () => {
     try {
-      const [id] = await allLines(repository, { ...callOf({ from, path }, "--max-count=1"), timeout: LONGEST_LOOK });
+      const [id] = await allLines(repository, {
+        ...callOf({ from, path }, "--max-count=1"),
+        timeoutMs: LAST_CHANGE_TIMEOUT_MS,
+      });
       return id;
     } catch (error) {
       if (error instanceof Refusal) return undefined;
@@ -74,7 +77,7 @@ export const lastChange = (repository: Repository, from: string, path: string): 
     }
   });
 
-/** What commits have in common, the latest of it. */
+/** The best common ancestor of commits. */
 export async function mergeBase(repository: Repository, ids: readonly string[]): Promise<string | undefined> {
   try {
     const [id] = await allLines(repository, {
@@ -95,20 +98,20 @@ interface Contributor {
   readonly commits: number;
 }
 
-/** How many are counted, and how much is kept of what they call themselves. */
+/** Limits on the number of contributors and on the length of their names. */
 const MAX_CONTRIBUTORS = 10_000;
 const MAX_NAME_BYTES = 256;
 
-/** Who wrote the latest so many commits that lead to one, in the order of their first. */
+/** The authors of the latest `maxCommits` ancestors of a commit, in the order of their first commit. */
 export async function contributorsTo(
   repository: Repository,
   from: string,
-  most: number,
+  maxCommits: number,
 ): Promise<{ contributors: Contributor[]; truncated: boolean }> {
   const found = new Map<string, Contributor>();
   let truncated = false;
   let email: string | undefined;
-  const call = callOf({ from }, `--max-count=${most}`, "--no-merges", "--no-commit-header", "--format=%ae%n%an");
+  const call = callOf({ from }, `--max-count=${maxCommits}`, "--no-merges", "--no-commit-header", "--format=%ae%n%an");
   for await (const lines of linesOf(repository, call, { maxBytes: MAX_NAME_BYTES, overlong: "cut" })) {
     for (const line of lines) {
       truncated ||= line.length > MAX_NAME_BYTES;

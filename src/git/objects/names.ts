@@ -2,8 +2,8 @@ import { isObjectId, isRefName } from "#git/refs.ts";
 import type { Repository } from "#git/storages/storage.ts";
 
 /**
- * The commit that a person names: a branch, a tag, either in full, or an id of at least seven digits; of a branch and a
- * tag of one name it is the branch. What git would take for anything else, such as `main@{1}`, names nothing.
+ * Resolves a branch, a tag, either as a full ref, or an id of at least seven digits to a commit; a branch wins over a
+ * tag of the same name. Other revision syntax of git, such as `main@{1}`, resolves to nothing.
  */
 export async function resolveCommit(repository: Repository, name: string): Promise<string | undefined> {
   const found = await Promise.all(candidates(name).map((full) => repository.objects.info(`${full}^{commit}`)));
@@ -19,10 +19,10 @@ function candidates(name: string): string[] {
   return isShortId(id) ? [...refs, id] : refs;
 }
 
-/** Whether a text names an object by its id, or by so much of it that no other is meant. */
+/** Whether a text is an object id or an abbreviation of one. */
 export const isShortId = (text: string) => /^[0-9a-f]{7,40}$/i.test(text);
 
-/** A path in a tree, as a person may write it: slashes around it do not count. Undefined for what no tree holds. */
+/** Normalizes a path in a tree: surrounding slashes are dropped. Undefined if no tree can hold it. */
 export function treePath(text: string): string | undefined {
   const all = text.split("/");
   const parts = all.slice(

@@ -1,4 +1,4 @@
-import type { Facts } from "./facts.ts";
+import type { FactCache } from "./facts.ts";
 
 export type ObjectType = "commit" | "tree" | "blob" | "tag";
 
@@ -13,9 +13,9 @@ export interface ObjectRead extends ObjectInfo {
   readonly bytes: Buffer;
 }
 
-/** The objects of one repository, by names that were made by us: an id, a full ref, `id:path`, `ref^{commit}`. */
-export interface Objects extends Facts {
+/** The objects of one repository, named by an id, a full ref, `id:path` or `ref^{commit}`. */
+export interface Objects extends FactCache {
   info(name: string): Promise<ObjectInfo | undefined>;
-  /** With its bytes; one that has more of them than `most`, 16 MiB if left out, is refused. */
-  read(name: string, most?: number): Promise<ObjectRead | undefined>;
+  /** Reads an object with its bytes; refused if larger than `maxBytes`, by default 16 MiB. */
+  read(name: string, maxBytes?: number): Promise<ObjectRead | undefined>;
 }

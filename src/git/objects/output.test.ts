@@ -3,13 +3,13 @@ import { describe, test } from "node:test";
 import { Refusal } from "#lib/refusal.ts";
 import { lineSplitter } from "./output.ts";
 
-describe("lines of what comes in parts", () => {
-  test("are joined across parts, whatever ends them", () => {
+describe("splitting chunks into lines", () => {
+  test("a line is joined across chunks, whatever character ends it", () => {
     const split = lineSplitter({ end: "\0" });
     assert.deepEqual([split("a\0b"), split("c"), split("d\0\0"), split("e\0")], [["a"], [], ["bcd", ""], ["e"]]);
   });
 
-  test("are cut to one more than they may have", () => {
+  test("an overlong line is cut to one byte more than the limit", () => {
     const split = lineSplitter({ maxBytes: 3, overlong: "cut" });
     assert.deepEqual(
       [split("abc\nabcde\nab"), split("cde"), split("fgh\nabc"), split("\n")],
@@ -17,21 +17,21 @@ describe("lines of what comes in parts", () => {
     );
   });
 
-  test("are refused before they are whole", () => {
+  test("an overlong line is refused before it is complete", () => {
     const split = lineSplitter({ maxBytes: 3 });
     assert.deepEqual(split("abc\nab"), ["abc"]);
     assert.throws(() => split("cd"), Refusal);
     assert.throws(() => lineSplitter({ maxBytes: 3 })("abcd\n"), Refusal);
   });
 
-  test("take no longer for a part when more came before it", () => {
-    const part = "x".repeat(64 * 1024);
+  test("a chunk takes no longer after many others of the same line", () => {
+    const chunk = "x".repeat(64 * 1024);
     const split = lineSplitter({ maxBytes: 2 ** 28 });
     const before = process.threadCpuUsage();
-    for (let n = 0; n < 800; n++) assert.deepEqual(split(part), []);
+    for (let n = 0; n < 800; n++) assert.deepEqual(split(chunk), []);
     const [line] = split("\n");
     const { user, system } = process.threadCpuUsage(before);
-    assert.equal(line?.length, 800 * part.length);
+    assert.equal(line?.length, 800 * chunk.length);
     assert.ok(user + system < 2_000_000, `it took ${(user + system) / 1000} ms`);
   });
 });

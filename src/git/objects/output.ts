@@ -5,7 +5,7 @@ const TOO_LONG = "This takes too long to find out in this repository; ask for le
 const TOO_MUCH_MEMORY =
   "This takes more memory than git may use here; ask for less of it at once, or clone the repository and look there";
 
-/** What git could not finish in its time or memory is refused in words; everything else that goes wrong is a bug. */
+/** Turns a git that ran out of time or memory into a refusal that says so; returns every other error as it is. */
 export function explained(error: unknown): unknown {
   if (!(error instanceof GitFailed)) return error;
   if (error.outOfMemory) return new Refusal("too large", TOO_MUCH_MEMORY);
@@ -13,8 +13,8 @@ export function explained(error: unknown): unknown {
   return new Refusal("unavailable", `503 Service Unavailable - ${TOO_LONG}`, { retryAfter: 60 });
 }
 
-/** All that git writes, in parts as they come. Whoever takes no more of it ends it. */
-export async function* partsOf(repository: Repository, call: PlumbingCall): AsyncGenerator<Buffer> {
+/** Streams the output of a command; git is stopped when the reader stops early. */
+export async function* chunksOf(repository: Repository, call: PlumbingCall): AsyncGenerator<Buffer> {
   const running = await repository.run(call);
   try {
     yield* running.output as AsyncIterable<Buffer>;
@@ -29,16 +29,16 @@ export async function* partsOf(repository: Repository, call: PlumbingCall): Asyn
 const MAX_LINE_BYTES = 64 * 1024;
 
 interface LineOptions {
-  /** What ends a line. */
+  /** The character that ends a line; by default a line feed. */
   readonly end?: string;
   readonly maxBytes?: number;
-  /** Whether a longer line is refused, or cut to one byte more than it may have. */
+  /** Whether a longer line is refused, or cut to one byte more than the limit. */
   readonly overlong?: "refuse" | "cut";
 }
 
 /**
- * Splits text that comes in parts into its lines. What is left of a part is joined once, when its line ends, and never
- * grows past the bound. Text is Latin-1, which keeps bytes apart until a line is whole.
+ * Splits chunks of text into lines. The rest of a chunk is joined once, when its line ends, and never grows past the
+ * limit. The text is Latin-1, which preserves bytes until a line is complete.
  */
 export function lineSplitter({ end = "\n", maxBytes = MAX_LINE_BYTES, overlong = "refuse" }: LineOptions = {}) {
   let rest: string[] = [];
@@ -50,8 +50,8 @@ export function lineSplitter({ end = "\n", maxBytes = MAX_LINE_BYTES, overlong =
     return line.slice(0, maxBytes + 1);
   };
 
-  return (part: string): string[] => {
-    const lines = part.split(end);
+  return (chunk: string): string[] => {
+    const lines = chunk.split(end);
     const last = lines.pop() ?? "";
     if (lines.length > 0) {
       lines[0] = rest.join("") + (lines[0] ?? "");
@@ -64,19 +64,19 @@ export function lineSplitter({ end = "\n", maxBytes = MAX_LINE_BYTES, overlong =
   };
 }
 
-/** Lines as they come, some at a time. Bytes that are no UTF-8 become U+FFFD. */
+/** Streams lines in batches. Bytes that are not UTF-8 become U+FFFD. */
 export async function* linesOf(
   repository: Repository,
   call: PlumbingCall,
   options: LineOptions = {},
 ): AsyncGenerator<string[]> {
   const split = lineSplitter(options);
-  for await (const part of partsOf(repository, call)) {
-    yield split(part.toString("latin1")).map((line) => Buffer.from(line, "latin1").toString("utf8"));
+  for await (const chunk of chunksOf(repository, call)) {
+    yield split(chunk.toString("latin1")).map((line) => Buffer.from(line, "latin1").toString("utf8"));
   }
 }
 
-/** The lines of an answer that is known to be short. */
+/** All lines of an answer that is known to be short. */
 export async function allLines(repository: Repository, call: PlumbingCall): Promise<string[]> {
   const lines: string[] = [];
   for await (const some of linesOf(repository, call)) lines.push(...some);

@@ -9,33 +9,33 @@ export interface Ref {
 
 type RefKind = "heads" | "tags";
 
-/** What `for-each-ref` sorts by; `creatordate` looks at each object, the others at names alone. */
+/** A sort key of `for-each-ref`; `creatordate` reads each object, the others only names. */
 export type RefOrder = `${"" | "-"}${"refname" | "creatordate" | "committerdate" | "version:refname"}`;
 
 interface RefList {
   readonly kind: RefKind;
   readonly order: RefOrder;
-  /** Whether a name is wanted; all are, if left out. */
-  readonly wants?: ((name: string) => boolean) | undefined;
-  /** A commit that what is listed leads to. */
+  /** Filters by name. */
+  readonly matches?: ((name: string) => boolean) | undefined;
+  /** Lists only refs that contain this commit. */
   readonly contains?: string;
 }
 
-/** Which part of a list: so many after so many, or after a name. */
-interface RefPlace {
+/** A page by offset, or after a name. */
+interface RefRange {
   readonly skip: number;
   readonly limit: number;
   readonly after?: string | null | undefined;
 }
 
-/** As many as are counted. */
-const COUNTED = 10_000;
+/** Totals beyond this are not reported. */
+const MAX_COUNTED = 10_000;
 
-/** Refs from a place on, whether others follow, and how many there are, which nobody is told beyond ten thousand. */
+/** A page of refs, whether more follow, and the total up to ten thousand. */
 export async function listRefs(
   repository: Repository,
-  { kind, order, wants = () => true, contains }: RefList,
-  { skip, limit, after }: RefPlace,
+  { kind, order, matches = () => true, contains }: RefList,
+  { skip, limit, after }: RefRange,
 ): Promise<{ rows: Ref[]; more: boolean; total: number }> {
   const rows: Ref[] = [];
   const prefix = `refs/${kind}/`;
@@ -44,22 +44,22 @@ export async function listRefs(
     options: [`--sort=${order}`, "--format=%(objectname) %(refname)", ...(contains ? [`--contains=${contains}`] : [])],
     values: [prefix],
   });
-  const begins = beginning(order, after);
+  const isOnPage = afterCursor(order, after);
   let total = 0;
   for await (const some of lines) {
     for (const line of some) {
       const name = line.slice(41 + prefix.length);
-      if (!begins(name) || !wants(name)) continue;
+      if (!isOnPage(name) || !matches(name)) continue;
       if (total >= skip && rows.length < limit) rows.push({ name, id: line.slice(0, 40) });
       total += 1;
     }
-    if (total > skip + limit && (total > COUNTED || typeof after === "string")) break;
+    if (total > skip + limit && (total > MAX_COUNTED || typeof after === "string")) break;
   }
   return { rows, more: total > skip + limit, total };
 }
 
-/** Tells from which name on a list begins. Names are in the order of their bytes; other orders are followed to the name. */
-function beginning(order: RefOrder, after: string | null | undefined): (name: string) => boolean {
+/** Returns whether a name comes after the cursor. Names sort by bytes; other orders are scanned up to the cursor. */
+function afterCursor(order: RefOrder, after: string | null | undefined): (name: string) => boolean {
   if (typeof after !== "string") return () => true;
   const last = Buffer.from(after);
   if (order === "refname") return (name) => Buffer.compare(Buffer.from(name), last) > 0;
@@ -71,7 +71,7 @@ function beginning(order: RefOrder, after: string | null | undefined): (name: st
   };
 }
 
-/** Which of these branches lead nowhere that a commit does not. */
+/** The branches whose commits are all ancestors of a commit. */
 export async function mergedBranches(repository: Repository, into: string, names: readonly string[]) {
   if (names.length === 0) return new Set<string>();
   const merged = await allLines(repository, {

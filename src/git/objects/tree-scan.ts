@@ -13,7 +13,7 @@ export interface TreeEntry {
   readonly path: string;
 }
 
-/** Where an entry stands in the bytes of a tree object: `mode name\0id`. */
+/** The offsets of an entry in the bytes of a tree object: `mode name\0id`. */
 interface Position {
   readonly start: number;
   /** Of the first byte of its name. */
@@ -23,15 +23,15 @@ interface Position {
   readonly type: Kind;
 }
 
-/** A tree object may have half a million entries, so that others get a turn between two slices of this many bytes. */
+/** A tree object may have half a million entries, so the scan yields to the event loop after this many bytes. */
 const SLICE_BYTES = 512 * 1024;
 const ID_BYTES = 20;
 const SPACE = 32;
 const [TREE_MODE, COMMIT_MODE] = [0o40000, 0o160000];
-/** As long as a path can be on a system that files are checked out on. */
+/** The longest path that a file system can check out. */
 export const MAX_PATH_BYTES = 4096;
 
-/** The entry at a place in a tree object; undefined at its end, or where it is none. */
+/** Parses the entry at an offset; undefined at the end of the tree, or if the entry is malformed. */
 function positionAt(bytes: Buffer, start: number): Position | undefined {
   let mode = 0;
   let at = start;
@@ -44,25 +44,25 @@ function positionAt(bytes: Buffer, start: number): Position | undefined {
 
 const after = ({ end }: Position) => end + 1 + ID_BYTES;
 
-/** A directory as it is in the repository. Its entries are taken out of the bytes only when they are asked for. */
+/** A tree object with the path of its directory. Entries are parsed from the bytes on demand. */
 export interface Tree {
   readonly id: string;
   readonly path: string;
   readonly bytes: Buffer;
 }
 
-/** Goes through the entries of a tree in git's order until one is taken. */
-export async function scan({ bytes }: Tree, take: (position: Position) => boolean | void): Promise<void> {
+/** Visits the entries of a tree in git's order until `visit` returns true. */
+export async function scan({ bytes }: Tree, visit: (position: Position) => boolean | void): Promise<void> {
   let pause = SLICE_BYTES;
   for (let at = positionAt(bytes, 0); at; at = positionAt(bytes, after(at))) {
-    if (take(at)) return;
+    if (visit(at)) return;
     if (at.end < pause) continue;
     await nextTurn();
     pause = at.end + SLICE_BYTES;
   }
 }
 
-/** One entry; bytes of its name that are no UTF-8 become U+FFFD. */
+/** Decodes an entry; bytes of its name that are not UTF-8 become U+FFFD. */
 export function entryAt({ bytes, path }: Tree, { start, name: nameAt, end, type }: Position): TreeEntry {
   const mode = bytes.toString("latin1", start, nameAt - 1).padStart(6, "0");
   const name = bytes.toString("utf8", nameAt, end);
@@ -70,14 +70,14 @@ export function entryAt({ bytes, path }: Tree, { start, name: nameAt, end, type 
   return { mode, type, id, name, path: path === "" ? name : `${path}/${name}` };
 }
 
-/** Whether the path of an entry is one that can be asked for. */
+/** Whether the path of an entry is short enough to be requested. */
 export const isNameable = ({ path }: Tree, { name, end }: Position) =>
   end - name + (path === "" ? 0 : Buffer.byteLength(path) + 1) <= MAX_PATH_BYTES;
 
-/** The first entry that has a name. */
+/** The first entry with a name. */
 export async function entryNamed(tree: Tree, name: string): Promise<{ entry: TreeEntry; next: number } | undefined> {
   const wanted = Buffer.from(name);
-  // A name that is no UTF-8 was told with U+FFFD in it, and is asked for so.
+  // A name that is not UTF-8 was presented with U+FFFD in it, and is requested that way.
   const isInexact = name.includes("\uFFFD");
   let found: { entry: TreeEntry; next: number } | undefined;
   await scan(tree, (at) => {
@@ -90,7 +90,7 @@ export async function entryNamed(tree: Tree, name: string): Promise<{ entry: Tre
   return found;
 }
 
-/** The place behind the entry that begins at another, and the entry itself unless its path is too long. */
+/** The entry at an offset, undefined if its path is too long, and the offset of the next one. */
 export function entryFrom(tree: Tree, start: number): { entry: TreeEntry | undefined; next: number } | undefined {
   const at = positionAt(tree.bytes, start);
   return at && { entry: isNameable(tree, at) ? entryAt(tree, at) : undefined, next: after(at) };

@@ -17,16 +17,16 @@ import {
 
 export type { Tree, TreeEntry };
 
-/** A part of a list of entries. */
-export interface Entries {
+/** A page of entries. */
+export interface EntryPage {
   readonly rows: readonly TreeEntry[];
   readonly more: boolean;
   readonly total?: number;
-  /** Whether entries are left out, as their paths are longer than any that can be asked for. */
+  /** Whether entries were left out because their paths are too long to be requested. */
   readonly truncated: boolean;
 }
 
-/** The directory at a path of a commit or tree, or undefined where there is none. */
+/** Reads the directory at a path of a commit or tree; undefined if there is none. */
 export async function readTree(repository: Repository, root: string, path = ""): Promise<Tree | undefined> {
   const directory = treePath(path);
   if (directory === undefined) return undefined;
@@ -45,10 +45,10 @@ async function readInexact(repository: Repository, root: string, path: string): 
   return tree;
 }
 
-/** Bytes of tree objects that are read to answer one request. */
+/** The bytes of tree objects that one request may read. */
 const MAX_READ_BYTES = 64 * 1024 * 1024;
 
-/** Reads directories, until they are together more than one request may hold. */
+/** Returns a reader of directories that refuses once they exceed the limit of one request. */
 function subtreeReader(repository: Repository) {
   let left = MAX_READ_BYTES;
   return async ({ id, path }: TreeEntry): Promise<Tree | undefined> => {
@@ -60,7 +60,7 @@ function subtreeReader(repository: Repository) {
   };
 }
 
-/** What a path of a commit names. */
+/** Finds the entry at a path of a commit. */
 export async function findEntry(repository: Repository, root: string, path: string): Promise<TreeEntry | undefined> {
   const known = treePath(path);
   if (known === undefined || known === "") return undefined;
@@ -69,22 +69,22 @@ export async function findEntry(repository: Repository, root: string, path: stri
   return tree && (await entryNamed(tree, known.slice(slash + 1)))?.entry;
 }
 
-/** The entries that somebody looks for by name. */
-export async function filterEntries(tree: Tree, wants: (entry: TreeEntry) => boolean): Promise<TreeEntry[]> {
+/** The entries that match. */
+export async function filterEntries(tree: Tree, matches: (entry: TreeEntry) => boolean): Promise<TreeEntry[]> {
   const found: TreeEntry[] = [];
   await scan(tree, (at) => {
     if (!isNameable(tree, at)) return;
     const entry = entryAt(tree, at);
-    if (wants(entry)) found.push(entry);
+    if (matches(entry)) found.push(entry);
   });
   return found;
 }
 
-/** What is in a directory, its own directories first, as people look for them: so many after so many, or after a path. */
+/** A page of a directory, subdirectories first, by offset or after a path. */
 export async function listDirectory(
   tree: Tree,
   { skip, limit, after }: { skip: number; limit: number; after?: string | null | undefined },
-): Promise<Entries> {
+): Promise<EntryPage> {
   const counts: Record<Kind, number> = { tree: 0, blob: 0, commit: 0 };
   const last = typeof after === "string" ? await entryNamed(tree, after.slice(after.lastIndexOf("/") + 1)) : undefined;
   if (typeof after === "string" && last?.entry.path !== after) throw badParameter("page_token is invalid");
@@ -108,21 +108,21 @@ export async function listDirectory(
   return { rows: ordered, total, more: start + limit < total, truncated };
 }
 
-/** A directory on the way, and the place in it that comes next. */
+/** A directory on the path of the walk, and the offset of its next entry. */
 interface Level {
   readonly tree: Tree;
   next: number;
 }
 
 /**
- * So much of what is below a directory, each directory before what is in it, beginning behind the path `after`. Only
- * directories on the way are read, so that a page far in costs no more than the first.
+ * A page of a recursive listing in pre-order, starting after the path `after`. Only the directories on that path are
+ * read, so a late page costs no more than the first.
  */
 export async function walkTree(
   repository: Repository,
   tree: Tree,
   { limit, after }: { limit: number; after: string | undefined },
-): Promise<Entries> {
+): Promise<EntryPage> {
   const levels: Level[] = [{ tree, next: 0 }];
   const rows: TreeEntry[] = [];
   let truncated = false;
@@ -169,10 +169,10 @@ async function descend(levels: Level[], path: string, read: ReadSubtree) {
 }
 
 /**
- * All that is below a directory in the same order, as one answer of git, of which whoever reads takes as much as needed.
- * An entry whose path is too long to be asked for is undefined.
+ * Streams a whole recursive listing in the same order; the reader may stop early. An entry whose path is too long to be
+ * requested is undefined.
  */
-export async function* everythingBelow(
+export async function* entriesBelow(
   repository: Repository,
   { id, path }: Tree,
 ): AsyncGenerator<(TreeEntry | undefined)[]> {
@@ -191,5 +191,5 @@ export async function* everythingBelow(
   }
 }
 
-/** Of mode, type and id, with what stands between them: `100644 commit 0123… \t`. */
+/** The length of mode, type and id with their separators: `100644 commit 0123…\t`. */
 const HEAD_BYTES = 6 + 1 + 6 + 1 + 40 + 1;

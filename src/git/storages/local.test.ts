@@ -8,7 +8,7 @@ import { deflateSync } from "node:zlib";
 import { readConfig } from "#config.ts";
 import { collect } from "#git/process.ts";
 import { ZERO_ID } from "#git/refs.ts";
-import { beginning } from "#git/writing/beginning.ts";
+import { firstCommit } from "#git/writing/first-commit.ts";
 import { Refusal } from "#lib/refusal.ts";
 import { git, gitOutput, removeWorkingCopies, workingCopy } from "#test/support/git.ts";
 import { plumbingArguments } from "./plumbing.ts";
@@ -22,7 +22,7 @@ import {
   type Storage,
 } from "./storage.ts";
 
-interface Made {
+interface PackedObject {
   readonly type: keyof typeof TYPES;
   readonly bytes: Buffer;
   readonly digest: Buffer;
@@ -31,13 +31,13 @@ interface Made {
 const TYPES = { commit: 1, tree: 2, blob: 3 };
 const OFS_DELTA = 6;
 
-function object(type: Made["type"], bytes: Buffer): Made {
+function object(type: PackedObject["type"], bytes: Buffer): PackedObject {
   const id = hash("sha1", Buffer.concat([Buffer.from(`${type} ${bytes.length}\0`), bytes]), "hex");
   return { type, bytes, digest: Buffer.from(id, "hex"), id };
 }
 
-/** The type and size in front of an object in a pack. */
-function sized(type: number, size: number): Buffer {
+/** Encodes the type and size that precede an object in a pack. */
+function objectHeader(type: number, size: number): Buffer {
   const bytes = [(type << 4) | (size & 15)];
   for (let rest = Math.floor(size / 16); rest > 0; rest = Math.floor(rest / 128)) {
     bytes[bytes.length - 1]! |= 128;
@@ -53,14 +53,15 @@ function varint(number: number): Buffer {
   return Buffer.from([...bytes, rest]);
 }
 
-/** How far back a delta has its base. */
-function offset(back: number): Buffer {
+/** Encodes how far back the base of a delta is. */
+function baseOffset(back: number): Buffer {
   const bytes = [back & 127];
   for (let rest = back >> 7; rest > 0; rest >>= 7) bytes.unshift((--rest & 127) | 128);
   return Buffer.from(bytes);
 }
 
-const entry = ({ type, bytes }: Made) => Buffer.concat([sized(TYPES[type], bytes.length), deflateSync(bytes)]);
+const entry = ({ type, bytes }: PackedObject) =>
+  Buffer.concat([objectHeader(TYPES[type], bytes.length), deflateSync(bytes)]);
 
 function packOf(...entries: Buffer[]): Buffer {
   const counts = Buffer.alloc(8);
@@ -70,7 +71,7 @@ function packOf(...entries: Buffer[]): Buffer {
   return Buffer.concat([body, hash("sha1", body, "buffer")]);
 }
 
-const settled = (work: Promise<unknown>) => work.catch(() => {});
+const ignoreFailure = (work: Promise<unknown>) => work.catch(() => {});
 
 describe("a storage in a directory", () => {
   let dataDir: string;
@@ -89,16 +90,16 @@ describe("a storage in a directory", () => {
   });
 
   const root = () => join(dataDir, "repositories");
-  const place = ({ name }: Repository) => join(root(), `${name}.git`);
-  const made = async () => {
+  const directoryOf = ({ name }: Repository) => join(root(), `${name}.git`);
+  const createRepository = async () => {
     const repository = storage.repository(projectRepository(++number));
     await repository.create("main");
     return repository;
   };
-  const pushed = async () => {
-    const repository = await made();
+  const pushedRepository = async () => {
+    const repository = await createRepository();
     const copy = await workingCopy();
-    await gitOutput(["push", "--quiet", place(repository), "main"], { cwd: copy });
+    await gitOutput(["push", "--quiet", directoryOf(repository), "main"], { cwd: copy });
     return { repository, copy };
   };
   const run = async (repository: Repository, call: PlumbingCall) => {
@@ -108,26 +109,26 @@ describe("a storage in a directory", () => {
     return output.toString();
   };
 
-  test("makes a repository once, however many ask at once, and leaves nothing beside it", async () => {
+  test("concurrent creations make one repository and leave no temporary files", async () => {
     const repository = storage.repository(projectRepository(++number));
     assert.equal(await repository.exists(), false);
     await Promise.all(Array.from({ length: 20 }, () => repository.create("trunk")));
     assert.equal(await repository.exists(), true);
-    assert.equal(await readFile(join(place(repository), "HEAD"), "utf8"), "ref: refs/heads/trunk\n");
+    assert.equal(await readFile(join(directoryOf(repository), "HEAD"), "utf8"), "ref: refs/heads/trunk\n");
     assert.deepEqual(await readdir(join(root(), "tmp")), []);
-    assert.deepEqual((await readdir(place(repository))).toSorted(), ["HEAD", "config", "objects", "refs"]);
+    assert.deepEqual((await readdir(directoryOf(repository))).toSorted(), ["HEAD", "config", "objects", "refs"]);
     assert.equal((await stat(join(root(), "@hashed"))).mode & 0o077, 0);
   });
 
-  test("keeps what was pushed when it is made again", async () => {
-    const { repository } = await pushed();
+  test("creating a repository again does not change it", async () => {
+    const { repository } = await pushedRepository();
     const before = await repository.refsChecksum();
     await repository.create("other");
     assert.equal(await repository.refsChecksum(), before);
   });
 
-  test("tells all that it holds", async () => {
-    const repository = await made();
+  test("a storage lists its repositories", async () => {
+    const repository = await createRepository();
     const names = await Array.fromAsync(storage.repositories());
     assert.ok(names.includes(repository.name));
     assert.equal(names.length, new Set(names).size);
@@ -139,41 +140,41 @@ describe("a storage in a directory", () => {
     );
   });
 
-  test("ends a repository, and one that is not there", async () => {
-    const { repository } = await pushed();
+  test("a repository is removed, and removing it twice is a no-op", async () => {
+    const { repository } = await pushedRepository();
     await Promise.all([repository.remove(), repository.remove()]);
     assert.equal(await repository.exists(), false);
     assert.deepEqual(await readdir(join(root(), "tmp")), []);
     await repository.create("main");
-    assert.equal(await repository.exists(), true, "and may be made again");
+    assert.equal(await repository.exists(), true, "it can be created again");
   });
 
-  test("knows size and refs of a repository", async () => {
-    const { repository, copy } = await pushed();
+  test("size and checksum of refs follow pushes", async () => {
+    const { repository, copy } = await pushedRepository();
     const [size, checksum] = [await repository.size(), await repository.refsChecksum()];
     assert.ok(size > 300 && size < 20_000, String(size));
-    await gitOutput(["push", "--quiet", place(repository), "main:refs/heads/second"], { cwd: copy });
+    await gitOutput(["push", "--quiet", directoryOf(repository), "main:refs/heads/second"], { cwd: copy });
     assert.notEqual(await repository.refsChecksum(), checksum);
-    await gitOutput(["push", "--quiet", place(repository), ":refs/heads/second"], { cwd: copy });
+    await gitOutput(["push", "--quiet", directoryOf(repository), ":refs/heads/second"], { cwd: copy });
     assert.equal(await repository.refsChecksum(), checksum);
     await repository.setHead("second");
     assert.notEqual(await repository.refsChecksum(), checksum);
   });
 
-  test("two copies with the same refs have the same checksum", async () => {
-    const { repository, copy } = await pushed();
-    const other = await made();
-    await gitOutput(["push", "--quiet", place(other), "main"], { cwd: copy });
+  test("copies with the same refs have the same checksum", async () => {
+    const { repository, copy } = await pushedRepository();
+    const other = await createRepository();
+    await gitOutput(["push", "--quiet", directoryOf(other), "main"], { cwd: copy });
     assert.equal(await other.refsChecksum(), await repository.refsChecksum());
   });
 
-  test("serves fetches and pushes by git's own protocol", async () => {
-    const { repository } = await pushed();
+  test("fetches and pushes are served by git's protocol", async () => {
+    const { repository } = await pushedRepository();
     const advertised = await repository.uploadPack({ mode: "advertise", protocol: "version=2" });
-    const told = (await collect(advertised.output)).toString();
+    const advertisement = (await collect(advertised.output)).toString();
     await advertised.ended;
-    assert.match(told, /^000eversion 2\n/);
-    assert.match(told, /fetch=shallow wait-for-done filter/);
+    assert.match(advertisement, /^000eversion 2\n/);
+    assert.match(advertisement, /fetch=shallow wait-for-done filter/);
     const pushing = await repository.receivePack({ mode: "advertise" });
     const capabilities = (await collect(pushing.output)).toString();
     await pushing.ended;
@@ -184,9 +185,9 @@ describe("a storage in a directory", () => {
     await asked.ended;
   });
 
-  test("packs what pushes left, while they go on, and loses nothing", async () => {
-    const { repository, copy } = await pushed();
-    const packs = async () => (await readdir(join(place(repository), "objects", "pack"))).toSorted();
+  test("maintenance packs during pushes and loses nothing", async () => {
+    const { repository, copy } = await pushedRepository();
+    const packs = async () => (await readdir(join(directoryOf(repository), "objects", "pack"))).toSorted();
     const commit = async (text: string) => {
       await writeFile(join(copy, "file.txt"), text);
       await gitOutput(["add", "."], { cwd: copy });
@@ -195,7 +196,7 @@ describe("a storage in a directory", () => {
     };
     const receive = "--receive-pack=git -c receive.unpackLimit=1 receive-pack";
     const push = (...refs: string[]) =>
-      gitOutput(["push", "--quiet", receive, place(repository), ...refs], { cwd: copy });
+      gitOutput(["push", "--quiet", receive, directoryOf(repository), ...refs], { cwd: copy });
     const dropped = await commit("dropped");
     await push("main");
     await gitOutput(["reset", "--quiet", "--hard", "HEAD~1"], { cwd: copy });
@@ -203,9 +204,13 @@ describe("a storage in a directory", () => {
 
     await repository.maintain();
     const whole = await packs();
-    assert.equal(whole.filter((file) => file.endsWith(".pack")).length, 2, "one of all, one of what nothing leads to");
+    assert.equal(
+      whole.filter((file) => file.endsWith(".pack")).length,
+      2,
+      "one of reachable objects, one of unreachable ones",
+    );
     assert.equal(whole.filter((file) => file.endsWith(".bitmap")).length, 1);
-    assert.equal((await repository.objects.info(dropped))?.type, "commit", "it is too young to go");
+    assert.equal((await repository.objects.info(dropped))?.type, "commit", "it is too recent to be pruned");
 
     const pushing = (async () => {
       for (let at = 0; at < 15; at++) {
@@ -214,31 +219,33 @@ describe("a storage in a directory", () => {
       }
     })();
     await Promise.all(
-      [pushing, repository.maintain(), repository.maintain({ signal: AbortSignal.timeout(10_000) })].map(settled),
+      [pushing, repository.maintain(), repository.maintain({ signal: AbortSignal.timeout(10_000) })].map(ignoreFailure),
     );
     await pushing;
     await repository.maintain();
     const after = await packs();
     assert.ok(after.includes("multi-pack-index"), after.join());
     assert.ok(after.filter((file) => file.endsWith(".pack")).length <= 5, after.join());
-    assert.deepEqual(await readdir(join(place(repository), "refs", "heads")), [], "refs are packed");
+    assert.deepEqual(await readdir(join(directoryOf(repository), "refs", "heads")), [], "refs are packed");
     assert.equal(
-      await gitOutput(["--git-dir", place(repository), "rev-parse", "main"], { cwd: "/" }),
+      await gitOutput(["--git-dir", directoryOf(repository), "rev-parse", "main"], { cwd: "/" }),
       await gitOutput(["rev-parse", "HEAD"], { cwd: copy }),
     );
-    const { stderr, code } = await git(["--git-dir", place(repository), "fsck", "--full", "--strict"], { cwd: "/" });
+    const { stderr, code } = await git(["--git-dir", directoryOf(repository), "fsck", "--full", "--strict"], {
+      cwd: "/",
+    });
     assert.equal(code, 0, stderr);
     assert.equal(await repository.objects.info(dropped).then((info) => info?.type), "commit");
   });
 
-  test("packs an empty repository as well", async () => {
-    await (await made()).maintain();
+  test("an empty repository can be packed", async () => {
+    await (await createRepository()).maintain();
   });
 
-  test("what nothing leads to goes after two weeks, and what a killed push left", async () => {
-    const { repository, copy } = await pushed();
+  test("unreachable objects and remains of killed pushes are removed after two weeks", async () => {
+    const { repository, copy } = await pushedRepository();
     await repository.maintain();
-    const directory = place(repository);
+    const directory = directoryOf(repository);
     const old = new Date(Date.now() - 20 * 86_400_000);
     const quarantine = join(directory, "objects", "tmp_objdir-incoming-killed");
     await mkdir(quarantine);
@@ -251,26 +258,26 @@ describe("a storage in a directory", () => {
     await utimes(join(directory, "fairlead-packed"), old, old);
     await repository.maintain();
     const { code } = await git(["--git-dir", directory, "cat-file", "-e", loose], { cwd: "/" });
-    assert.equal(code, 1, "it is gone");
+    assert.equal(code, 1, "it was pruned");
     assert.ok(!(await readdir(join(directory, "objects"))).includes("tmp_objdir-incoming-killed"));
   });
 
-  test("begins a repository with what it is told, at once and as a whole", async () => {
-    const first = beginning({
+  test("a repository is created atomically with its first commit", async () => {
+    const first = firstCommit({
       branch: "feature/é",
       readme: "# Harbour\n\nfrom nowhere\ndata 3\n",
       author: { name: "Ada <evil>\ncommitter x", email: "ada@example.com" },
       at: new Date("2026-01-02T03:04:05Z"),
     });
     const repository = storage.repository(projectRepository(++number));
-    await Promise.all([repository.create("feature/é", first.text), repository.create("feature/é", first.text)]);
+    await Promise.all([repository.create("feature/é", first.stream), repository.create("feature/é", first.stream)]);
     assert.equal((await repository.objects.info("refs/heads/feature/é"))?.id, first.id);
     const readme = await repository.objects.read("refs/heads/feature/é:README.md");
     assert.equal(readme?.bytes.toString(), "# Harbour\n\nfrom nowhere\ndata 3\n");
-    assert.equal(await gitOutput(["--git-dir", place(repository), "fsck", "--strict"], { cwd: "/" }), "");
+    assert.equal(await gitOutput(["--git-dir", directoryOf(repository), "fsck", "--strict"], { cwd: "/" }), "");
   });
 
-  /** What receive-pack says of a push of one new branch. */
+  /** Pushes one new branch and returns what receive-pack says. */
   const receive = async (
     repository: Repository,
     id: string,
@@ -281,16 +288,16 @@ describe("a storage in a directory", () => {
     const line = `${(command.length + 4).toString(16).padStart(4, "0")}${command}0000`;
     const git = await repository.receivePack({ mode: "stateless", rules: { forwardOnly: [] }, confirm });
     git.input.end(Buffer.concat([Buffer.from(line), pack]));
-    const told = (await collect(git.output)).toString();
+    const output = (await collect(git.output)).toString();
     const stderr = await git.ended.then(
       () => "",
       (error: GitFailed) => error.stderr,
     );
-    return told + stderr;
+    return output + stderr;
   };
 
-  test("takes a push of sound objects and no other", async () => {
-    const repository = await made();
+  test("a push with malformed objects is refused", async () => {
+    const repository = await createRepository();
     const blob = object("blob", Buffer.from("hello"));
     const tree = (name: string) => object("tree", Buffer.concat([Buffer.from(`100644 ${name}\0`), blob.digest]));
     const commit = (of: { readonly id: string }) =>
@@ -305,8 +312,8 @@ describe("a storage in a directory", () => {
     assert.match(await pushOf("good"), /unpack ok[^]*ok refs\/heads\/new/);
   });
 
-  test("asks for a push to be confirmed when its objects are in, and changes no ref without", async () => {
-    const repository = await made();
+  test("a push is confirmed after its objects arrived, and no ref changes without", async () => {
+    const repository = await createRepository();
     const blob = object("blob", Buffer.from("hello"));
     const pushed = (confirm: ConfirmPush) => receive(repository, blob.id, packOf(entry(blob)), confirm);
     const isThere = async () => (await repository.objects.info("refs/heads/new")) !== undefined;
@@ -325,28 +332,28 @@ describe("a storage in a directory", () => {
     assert.equal(await isThere(), false);
   });
 
-  test("takes no more than it is meant to, and no bomb", async () => {
+  test("a pack above the limit and a delta bomb are refused", async () => {
     const small = openGit(readConfig({ FAIRLEAD_DATA_DIR: dataDir, FAIRLEAD_GIT_MAX_PACK: String(2 ** 20) }));
-    const repository = small.storage("default").repository((await made()).name);
+    const repository = small.storage("default").repository((await createRepository()).name);
     const noise = object("blob", randomBytes(2 ** 20 + 1));
     assert.match(await receive(repository, noise.id, packOf(entry(noise))), /index-pack abnormal exit/);
 
-    // A delta that copies 16 MiB of nothing again and again, which is 3 GiB in a few hundred bytes.
+    // A delta that copies 16 MiB of zeros 200 times: 3 GiB in a few hundred bytes.
     const base = object("blob", Buffer.alloc(0xffffff));
     const times = 200;
     const copies = Buffer.concat(Array.from({ length: times }, () => Buffer.of(0xf0, 0xff, 0xff, 0xff)));
     const delta = Buffer.concat([varint(0xffffff), varint(times * 0xffffff), copies]);
-    const header = sized(OFS_DELTA, delta.length);
+    const header = objectHeader(OFS_DELTA, delta.length);
     const first = entry(base);
-    const bomb = Buffer.concat([header, offset(first.length), deflateSync(delta)]);
+    const bomb = Buffer.concat([header, baseOffset(first.length), deflateSync(delta)]);
     const before = performance.now();
     assert.match(await receive(repository, base.id, packOf(first, bomb)), /index-pack abnormal exit/);
     assert.ok(performance.now() - before < 20_000);
     await small.close();
   });
 
-  test("a value or path of a person is never an option or a pattern", async () => {
-    const { repository } = await pushed();
+  test("a user's value or path is never taken for an option or a pattern", async () => {
+    const { repository } = await pushedRepository();
     await assert.rejects(
       run(repository, { command: "rev-list", values: ["--all"] }),
       (error) => error instanceof GitFailed && /'--all'/.test(error.stderr),
@@ -368,8 +375,8 @@ describe("a storage in a directory", () => {
     assert.match(archived, /# Harbour/);
   });
 
-  test("every command of the list takes values behind --end-of-options, but those that take none", async () => {
-    const { repository } = await pushed();
+  test("every command accepts values after --end-of-options, except those that take none", async () => {
+    const { repository } = await pushedRepository();
     const tree = (
       await run(repository, { command: "rev-list", options: ["--format=%T", "--no-commit-header"], values: ["main"] })
     ).trim();

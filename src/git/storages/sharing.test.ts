@@ -11,7 +11,7 @@ import { projectRepository } from "./storage.ts";
 const SLOTS = 4;
 const IDLE = 16;
 
-describe("batches of many repositories at once", () => {
+describe("batch processes of many repositories", () => {
   let dataDir: string;
   let opened: Git;
   before(async () => {
@@ -23,16 +23,16 @@ describe("batches of many repositories at once", () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  test("are bounded, and those that are idle make way for those that wait", async () => {
-    // A quarter of what may wait is for one consumer.
+  test("their number is limited, and idle ones end when others wait", async () => {
+    // One consumer may use a quarter of the queue.
     const ids = Array.from({ length: SLOTS + IDLE + SLOTS * 2 }, (_, at) => at + 1);
     const repositories = ids.map((id) => opened.storage("default").repository(projectRepository(id)));
     for (const repository of repositories) await repository.create("main");
-    let most = 0;
-    const watching = setInterval(async () => (most = Math.max(most, (await gitProcesses()).length)), 2);
+    let peak = 0;
+    const watching = setInterval(async () => (peak = Math.max(peak, (await gitProcesses()).length)), 2);
     const found = await Promise.all(repositories.map(({ objects }) => objects.info("HEAD")));
     clearInterval(watching);
     assert.deepEqual(new Set(found), new Set([undefined]));
-    assert.ok(most <= SLOTS + IDLE, `${most} at once`);
+    assert.ok(peak <= SLOTS + IDLE, `${peak} at once`);
   });
 });

@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import type { Objects } from "#git/objects/object.ts";
 import type { Consumer } from "#lib/consumer.ts";
 
-/** The name of a repository on its storage, made of a hash: no part of it was chosen by a person. */
+/** The path of a repository on its storage, made of a hash, so that no part of it is user input. */
 export type RepositoryName = `@hashed/${string}`;
 
 export function projectRepository(projectId: number): RepositoryName {
@@ -11,58 +11,60 @@ export function projectRepository(projectId: number): RepositoryName {
   return `@hashed/${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}`;
 }
 
-/** A named place for repositories: a directory of this machine, or one day another process of ours. */
+/** A named place for repositories: a directory on this machine, or later another process. */
 export interface Storage {
   readonly name: string;
-  /** A repository as used for a consumer, whose share of git processes its use takes; left out, for work of our own. */
+  /** A handle on a repository; the consumer is charged for its git processes, by default background work. */
   repository(name: RepositoryName, consumer?: Consumer): Repository;
-  /** All that it holds, in no order. */
+  /** All repositories it holds, in no order. */
   repositories(): AsyncIterable<RepositoryName>;
-  /** Throws where nothing can be written to it. */
+  /** Throws if it cannot be written; changes nothing. */
   probe(): Promise<void>;
+  /** Creates what it needs, and throws if it cannot be written. */
+  prepare(): Promise<void>;
 }
 
-/** One repository where it is kept. Nobody learns where that is. */
+/** A repository on its storage. Its directory is never exposed. */
 export interface Repository {
   readonly name: RepositoryName;
   readonly storage: string;
   readonly objects: Objects;
   /**
-   * Makes it if it is not there, empty or with what `git fast-import` is told. Of many who do so at once each finds it
-   * made, and as a whole.
+   * Creates it unless it exists, empty or from a `git fast-import` stream. Atomic: concurrent callers all find it
+   * complete.
    */
-  create(defaultBranch: string, beginning?: string): Promise<void>;
+  create(defaultBranch: string, firstCommit?: string): Promise<void>;
   exists(): Promise<boolean>;
-  /** Ends it; what is not there is ended already. */
+  /** Removes it; a no-op if it does not exist. */
   remove(): Promise<void>;
-  /** Says which branch is looked at first, whether it is there or not. */
+  /** Points HEAD to a branch, whether it exists or not. */
   setHead(branch: string): Promise<void>;
-  /** Packs what pushes left, beside whoever reads and pushes meanwhile. What nothing leads to stays for two weeks. */
+  /** Packs it while reads and pushes go on. Unreachable objects stay for two weeks. */
   maintain(call?: { readonly signal?: AbortSignal }): Promise<void>;
-  /** Takes away what a git that was killed left to keep others from changing these refs. */
+  /** Removes stale lock files of these refs that a killed git left behind. */
   unlock(refs: readonly string[]): Promise<void>;
   /** Bytes on disk. */
   size(): Promise<number>;
-  /** One digest of all refs and where they point: two copies with the same one have the same refs. */
+  /** A digest of all refs and their targets: two copies with the same checksum have the same refs. */
   refsChecksum(): Promise<string>;
   uploadPack(call: PackCall): Promise<Running>;
   receivePack(call: PushCall): Promise<Running>;
   run(call: PlumbingCall): Promise<Running>;
 }
 
-/** How git is asked to serve a fetch or a push. */
+/** How git serves a fetch or a push. */
 export interface PackCall {
   /**
-   * `advertise` only tells the refs, `stateless` answers one request of HTTP, `session` speaks until its end;
-   * `advertise session` tells the refs as a session begins.
+   * `advertise` only lists the refs, `stateless` answers one HTTP request, `session` serves the whole exchange over SSH;
+   * `advertise session` lists the refs at the beginning of a session.
    */
   readonly mode: "advertise" | "advertise session" | "stateless" | "session";
-  /** What the client said in `Git-Protocol`, checked by `protocolOf`. */
+  /** The `Git-Protocol` of the client, validated by `protocolOf`. */
   readonly protocol?: "version=1" | "version=2";
   readonly signal?: AbortSignal;
 }
 
-/** Nothing is pushed without rules, nor without being confirmed. */
+/** A push requires rules and a confirmation. */
 type PushCall = PackCall &
   (
     | { readonly mode: "advertise" }
@@ -70,20 +72,20 @@ type PushCall = PackCall &
   );
 
 /**
- * Decides a push once more when its objects are in and none of its refs has changed; it may have taken hours to get
- * there. A text refuses the push, and the pusher reads it.
+ * Authorizes a push again after its objects arrived, possibly hours later, and before any ref changes. A returned text
+ * refuses the push and is shown to the pusher.
  */
 export type ConfirmPush = () => Promise<string | undefined>;
 
-/** What can be decided only when the objects of a push are there, told to the hook that does. */
+/** Rules that the hook checks, because they need the objects of the push. */
 export interface PushRules {
-  /** Branches, in full, that may only move forward. */
+  /** Full refs of branches that accept only fast-forwards. */
   readonly forwardOnly: readonly string[];
-  /** Bytes that this push may bring, where that is less than any may. */
+  /** The bytes this push may send, if fewer than the general limit. */
   readonly maxInputBytes?: number;
 }
 
-/** The plumbing that may be run in a repository; nothing else may. */
+/** The only plumbing commands that may run in a repository. */
 export const PLUMBING = [
   "archive",
   "blame",
@@ -104,41 +106,41 @@ export const PLUMBING = [
 
 export interface PlumbingCall {
   readonly command: (typeof PLUMBING)[number];
-  /** Options, written by us. */
+  /** Options, never user input. */
   readonly options?: readonly string[];
-  /** Revisions and the like, which may come from a person: they stand behind `--end-of-options`. */
+  /** Revisions and the like, possibly user input: passed after `--end-of-options`. */
   readonly values?: readonly string[];
-  /** Paths, which stand behind `--` and are taken as they are, not as patterns. */
+  /** Literal paths, passed after `--`. */
   readonly paths?: readonly string[];
-  /** All that it is told; left out, its input is empty. */
+  /** Its whole input; empty by default. */
   readonly input?: string | Buffer;
-  /** Whether the caller goes on to write to `input` of what runs, and ends it. */
-  readonly asked?: true;
+  /** Whether the caller writes to the `input` of the process and ends it. */
+  readonly interactive?: true;
   readonly signal?: AbortSignal;
-  /** Milliseconds, 30 s if left out; `Infinity` for one that is kept. */
-  readonly timeout?: number;
-  /** Whether it lasts as long as a client takes for its output. */
+  /** By default 30 s; `Infinity` for a batch process. */
+  readonly timeoutMs?: number;
+  /** Whether its duration depends on how fast a client reads its output. */
   readonly transfer?: true;
 }
 
-/** A git process that was let on; it is stopped with its children when its time or its caller's is over. */
+/** A running git process; it is stopped with its children on timeout or when its caller aborts. */
 export interface Running {
   readonly input: Writable;
   readonly output: Readable;
-  /** Settles when it ended: rejected with `GitFailed` unless it ended well. Never unhandled, if nobody looks. */
+  /** Settles when the process ends; rejects with `GitFailed` if it failed. Never an unhandled rejection. */
   readonly ended: Promise<void>;
   stop(): void;
 }
 
-/** What git says when it cannot have the memory that it asks for; of a diff it says only this. */
+/** The messages of git when an allocation fails; a diff reports only the last. */
 const OUT_OF_MEMORY = /out of memory|cannot allocate memory|attempting to allocate|unable to generate diff/i;
 
-/** Git ended otherwise than well. The text is git's own and may name paths: it is for the log. */
+/** A failure of git. The text comes from git and may name paths, so it is only for the log. */
 export class GitFailed extends Error {
   readonly command: string;
   readonly exitCode: number | null;
   readonly stderr: string;
-  /** Whether it needed more memory than it may have. */
+  /** Whether it exceeded its memory limit. */
   readonly outOfMemory: boolean;
 
   constructor(command: string, exitCode: number | null, stderr: string) {

@@ -1,12 +1,12 @@
 import { invalid } from "#lib/refusal.ts";
-import { type Change, DIRECTORY, type Entry, EXECUTABLE, FILE } from "./importing.ts";
+import { type Change, DIRECTORY, type Entry, EXECUTABLE, FILE } from "./fast-import.ts";
 import { directoriesOf, pathProblem } from "./paths.ts";
-import { isReadByGit, textProblem } from "./read-by-git.ts";
+import { isReadByGit, contentProblem } from "./special-files.ts";
 
 const LINK = "120000";
 const SUBMODULE = "160000";
 
-/** One step of what a commit shall do, as callers say it; each sees what those before it did. */
+/** A requested change of one file. Actions apply in order: each sees the result of those before it. */
 export type Action =
   | { readonly action: "create"; readonly path: string; readonly content: Buffer; readonly executable: boolean }
   | { readonly action: "update"; readonly path: string; readonly content: Buffer; readonly executable?: boolean }
@@ -14,7 +14,7 @@ export type Action =
       readonly action: "move";
       readonly path: string;
       readonly from: string;
-      /** Left out, the file keeps what it holds. */
+      /** By default the content of the moved file. */
       readonly content?: Buffer;
       readonly executable?: boolean;
     }
@@ -25,12 +25,12 @@ type Planned = { readonly mode: string; readonly content: Buffer } | Entry;
 
 const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
 
-/** Every path that actions name. */
+/** The paths that actions name. */
 export const pathsOf = (actions: readonly Action[]): string[] => [
   ...new Set(actions.flatMap((action) => (action.action === "move" ? [action.from, action.path] : [action.path]))),
 ];
 
-/** Refuses what no commit may hold, before git is asked about it. */
+/** Refuses paths and contents that no commit may have, before git starts. */
 export function checkActions(actions: readonly Action[]) {
   for (const path of pathsOf(actions)) {
     const problem = pathProblem(path);
@@ -42,13 +42,13 @@ export function checkActions(actions: readonly Action[]) {
     if (action.action === "move" && action.content === undefined && nameOf(action.from) !== name) {
       throw invalid(`${name} must come with its content`);
     }
-    const problem = action.content && textProblem(action.path, action.content);
+    const problem = action.content && contentProblem(action.path, action.content);
     if (problem !== undefined) throw invalid(`${name} ${problem}`);
   }
 }
 
-/** What actions come to, given what stands at their paths; refused with the first that cannot be done. */
-export function planOf(actions: readonly Action[], before: ReadonlyMap<string, Entry>): Change[] {
+/** Returns the changes that actions amount to, given the entries at their paths; refuses an impossible action. */
+export function planChanges(actions: readonly Action[], before: ReadonlyMap<string, Entry>): Change[] {
   const after = new Map<string, Planned | undefined>();
   const at = (path: string): Planned | undefined => (after.has(path) ? after.get(path) : before.get(path));
 
@@ -58,9 +58,9 @@ export function planOf(actions: readonly Action[], before: ReadonlyMap<string, E
     return found;
   };
 
-  const placeFor = (path: string) => {
+  const refuseTaken = (path: string) => {
     const found = at(path);
-    if (found?.mode === DIRECTORY || hasBeneath(after, path)) {
+    if (found?.mode === DIRECTORY || hasFilesBelow(after, path)) {
       throw invalid("A directory with this name already exists");
     }
     if (found) throw invalid("A file with this name already exists");
@@ -76,12 +76,10 @@ export function planOf(actions: readonly Action[], before: ReadonlyMap<string, E
     const { path } = action;
     switch (action.action) {
       case "create":
-        placeFor(path);
+        refuseTaken(path);
         after.set(path, { mode: action.executable ? EXECUTABLE : FILE, content: action.content });
         break;
       case "update":
-        after.set(path, rewritten(fileAt(path), action));
-        break;
       case "chmod":
         after.set(path, rewritten(fileAt(path), action));
         break;
@@ -92,7 +90,7 @@ export function planOf(actions: readonly Action[], before: ReadonlyMap<string, E
       case "move": {
         const moved = fileAt(action.from);
         after.set(action.from, undefined);
-        placeFor(path);
+        refuseTaken(path);
         after.set(path, rewritten(moved, action));
         break;
       }
@@ -104,10 +102,10 @@ export function planOf(actions: readonly Action[], before: ReadonlyMap<string, E
   });
 }
 
-const hasBeneath = (after: ReadonlyMap<string, Planned | undefined>, path: string) =>
+const hasFilesBelow = (after: ReadonlyMap<string, Planned | undefined>, path: string) =>
   after.entries().some(([other, planned]) => planned !== undefined && other.startsWith(`${path}/`));
 
-/** A file with another content, or run otherwise; a link stays one, and a submodule is not for writing. */
+/** A file with new content or another mode. A symbolic link stays one; a submodule cannot be written. */
 function rewritten(file: Planned, { content, executable }: { content?: Buffer; executable?: boolean }): Planned {
   const changes = content !== undefined || executable !== undefined;
   if (changes && (file.mode === SUBMODULE || (executable !== undefined && file.mode === LINK))) {

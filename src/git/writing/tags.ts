@@ -1,7 +1,7 @@
 import type { Signature } from "#git/objects/commits.ts";
 import { collect } from "#git/process.ts";
 import type { Repository } from "#git/storages/storage.ts";
-import { signatureLine } from "./people.ts";
+import { signatureLine } from "./signatures.ts";
 
 export interface NewTag {
   readonly name: string;
@@ -11,8 +11,8 @@ export interface NewTag {
   readonly tagger: Signature;
 }
 
-/** Writes the object of an annotated tag and gives its id. No ref leads to it yet. */
-export async function makeTag(repository: Repository, { name, commit, message, tagger }: NewTag): Promise<string> {
+/** Writes the object of an annotated tag and returns its id. No ref points to it yet. */
+export async function writeTag(repository: Repository, { name, commit, message, tagger }: NewTag): Promise<string> {
   const lines = [`object ${commit}`, "type commit", `tag ${name}`, `tagger ${signatureLine(tagger)}`, ""];
   const git = await repository.run({
     command: "hash-object",

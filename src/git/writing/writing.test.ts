@@ -8,10 +8,10 @@ import { type Git, openGit } from "#git/storages/open.ts";
 import { projectRepository, type Repository } from "#git/storages/storage.ts";
 import { Refusal } from "#lib/refusal.ts";
 import { git, gitOutput } from "#test/support/git.ts";
-import { EXECUTABLE, FILE, importing, type NewCommit } from "./importing.ts";
+import { EXECUTABLE, FILE, withImporter, type NewCommit } from "./fast-import.ts";
 import { pathProblem } from "./paths.ts";
-import { signatureLine, signedAt } from "./people.ts";
-import { type Action, checkActions, pathsOf, planOf } from "./plan.ts";
+import { signatureLine, signedAt } from "./signatures.ts";
+import { type Action, checkActions, pathsOf, planChanges } from "./plan.ts";
 
 const at = new Date("2026-01-02T03:04:05Z");
 const ada = signedAt({ name: "Ada", email: "ada@example.com" }, at);
@@ -39,20 +39,20 @@ describe("writing commits", () => {
   };
   const ask = (...args: string[]) => gitOutput(args, { cwd: directory });
 
-  const write = (given: Partial<NewCommit>) =>
-    importing(repository, ({ write }) =>
-      write({ parent: undefined, message: "Work", author: ada, committer: ada, changes: [], ...given }),
+  const write = (fields: Partial<NewCommit>) =>
+    withImporter(repository, ({ write }) =>
+      write({ parent: undefined, message: "Work", author: ada, committer: ada, changes: [], ...fields }),
     );
-  /** A commit with these files. */
+  /** Writes a commit with these files. */
   const commitOf = (files: Record<string, string>, parent?: string) =>
     write({
       parent,
-      changes: Object.entries(files).map(([path, held]) => ({ path, mode: FILE, content: text(held) })),
+      changes: Object.entries(files).map(([path, content]) => ({ path, mode: FILE, content: text(content) })),
     });
   const perform = (parent: string, actions: readonly Action[]) =>
-    importing(repository, async ({ look, write }) => {
+    withImporter(repository, async ({ entriesAt, write }) => {
       checkActions(actions);
-      const changes = planOf(actions, await look(parent, pathsOf(actions)));
+      const changes = planChanges(actions, await entriesAt(parent, pathsOf(actions)));
       return write({ parent, message: "Work", author: ada, committer: ada, changes });
     });
   const filesOf = async (commit: string) => {
@@ -69,7 +69,7 @@ describe("writing commits", () => {
     assert.equal(await ask("for-each-ref"), "", "no ref was written");
   };
 
-  test("a first commit holds what was given, byte for byte, and no ref leads to it", async () => {
+  test("a first commit has exactly the given bytes, and no ref points to it", async () => {
     await makeRepository();
     const odd = 'dir/ä "quoted" name';
     const bytes = Buffer.from([0, 255, 10, 13, 0, 10]);
@@ -99,11 +99,11 @@ describe("writing commits", () => {
     await assertSound();
   });
 
-  test("a look tells files, links, directories on the way, and nothing of what is not there", async () => {
+  test("entries are found with their parent directories, missing ones are left out", async () => {
     await makeRepository();
     const first = await commitOf({ "a/b/c.txt": "c", "a/d": "d", "x~1y": "x" });
-    const found = await importing(repository, ({ look }) =>
-      look(first, ["a/b/c.txt", "a/b/none", "a/d/below", "x~1y", "none/at/all", "a"]),
+    const found = await withImporter(repository, ({ entriesAt }) =>
+      entriesAt(first, ["a/b/c.txt", "a/b/none", "a/d/below", "x~1y", "none/at/all", "a"]),
     );
     assert.deepEqual(
       [...found].map(([path, { mode }]) => [path, mode]),
@@ -118,7 +118,7 @@ describe("writing commits", () => {
     assert.equal(found.get("a/d")?.id, await ask("rev-parse", `${first}:a/d`));
   });
 
-  test("actions see what those before them did", async () => {
+  test("an action sees the result of those before it", async () => {
     await makeRepository();
     const first = await commitOf({ "a/keep": "1", "a/gone": "2", tool: "3", old: "4" });
     const second = await perform(first, [
@@ -141,7 +141,7 @@ describe("writing commits", () => {
     await assertSound();
   });
 
-  test("what cannot be done is refused, and nothing is left of it", async () => {
+  test("an impossible action is refused and leaves no object", async () => {
     await makeRepository();
     const first = await commitOf({ "a/b": "1", c: "2" });
     const objects = await ask("count-objects", "-v");
@@ -172,7 +172,7 @@ describe("writing commits", () => {
     assert.equal(await ask("count-objects", "-v"), objects);
   });
 
-  test("links and submodules keep their kind, and are not run or written otherwise", async () => {
+  test("symbolic links and submodules keep their mode", async () => {
     await makeRepository();
     const target = await commitOf({ x: "y" });
     const first = await write({
@@ -210,7 +210,7 @@ describe("writing commits", () => {
     await assertSound();
   });
 
-  test("what git itself reads is taken in its plain form only", () => {
+  test("files that git itself reads are accepted in a plain form only", () => {
     const problemOf = (path: string, content: string) => {
       try {
         checkActions([{ action: "create", path, content: text(content), executable: false }]);
@@ -236,15 +236,15 @@ describe("writing commits", () => {
   });
 });
 
-test("paths that lead elsewhere on some system are refused", () => {
-  const wrong = [
+test("paths with another meaning on some file system are refused", () => {
+  const refused = [
     ...["", "/", "/a", "a/", "a//b", ".", "..", "a/../b", "./a", "a/..", "a\\b", "a\0b", "a\nb", "a\u007fb"],
     ...[".git", "a/.git/config", ".GIT", ".git ", ".git.", ".git . .", ".git::$INDEX_ALLOCATION", ".git:x", "git~1"],
     ...[".g\u200cit", "\ufeff.git", ".Gi\u202et", "GIT~1", "a/git~2/x", "gi7eba~1", "g~1", "~1"],
     ...[".gitmodules ", ".GitModules", ".git\u200dmodules", "GITMOD~1", ".gitattributes.", ".gitignore:x", "maba30~1"],
     ...["x".repeat(256), "d/".repeat(100) + "x", "ä".repeat(128), `${"x".repeat(200)}/`.repeat(21)],
   ];
-  for (const path of wrong) assert.ok(pathProblem(path), JSON.stringify(path));
+  for (const path of refused) assert.ok(pathProblem(path), JSON.stringify(path));
   for (const path of [
     ".gitmodules",
     ".gitignore",
@@ -260,7 +260,7 @@ test("paths that lead elsewhere on some system are refused", () => {
   }
 });
 
-test("a line about a person is one line with one address", () => {
+test("a signature is one line with one email address", () => {
   const line = (name: string, email: string) => signatureLine(signedAt({ name, email }, at));
   const end = "1767323045 +0000";
   assert.equal(line("Ada Lovelace", "ada@example.com"), `Ada Lovelace <ada@example.com> ${end}`);

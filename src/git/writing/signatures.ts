@@ -1,20 +1,20 @@
 import type { Signature } from "#git/objects/commits.ts";
 
-/** Who wrote or committed something. */
+/** An author or a committer. */
 export type Person = Pick<Signature, "name" | "email">;
 
-/** A person at a moment, told in UTC. */
+/** The signature of a person at a time, in UTC. */
 export const signedAt = (person: Person, at: Date): Signature => ({
   ...person,
   at: Math.floor(at.getTime() / 1000),
   zone: 0,
 });
 
-const MOST = 255;
+const MAX_NAME_LENGTH = 255;
 
 /**
- * A person and a moment as a line of a commit or tag: brackets and control characters would end the name or the line,
- * and git drops dots, commas and the like around a name.
+ * Formats a signature for a commit or tag. Brackets and control characters would end the name or the line, and git drops
+ * punctuation around a name.
  */
 export function signatureLine({ name, email, at, zone }: Signature): string {
   const plainName = plain(name).replaceAll(/^[\s.,:;"'\\]+|[\s.,:;"'\\]+$/gu, "");
@@ -22,7 +22,8 @@ export function signatureLine({ name, email, at, zone }: Signature): string {
   return `${plainName || plainEmail || "Unknown"} <${plainEmail}> ${at} ${zoneOf(zone)}`;
 }
 
-const plain = (text: string) => [...text.replaceAll(/[\p{Cc}<>\u2028\u2029]/gu, "")].slice(0, MOST).join("").trim();
+const plain = (text: string) =>
+  [...text.replaceAll(/[\p{Cc}<>\u2028\u2029]/gu, "")].slice(0, MAX_NAME_LENGTH).join("").trim();
 
 const digits = (number: number) => String(Math.floor(number)).padStart(2, "0");
 const zoneOf = (zone: number) => `${zone < 0 ? "-" : "+"}${digits(Math.abs(zone) / 60)}${digits(Math.abs(zone) % 60)}`;

@@ -2,21 +2,21 @@ import type { Commit } from "#git/objects/commits.ts";
 import { EMPTY_TREE } from "#git/objects/diffs.ts";
 import { allLines } from "#git/objects/output.ts";
 import { GitFailed, type Repository } from "#git/storages/storage.ts";
-import { DIRECTORY, importing } from "./importing.ts";
+import { DIRECTORY, withImporter } from "./fast-import.ts";
 
-/** What there is to merge: how two trees came out of a third. */
+/** The trees of a three-way merge. */
 interface Trees {
   readonly base: string;
   readonly ours: string;
   readonly theirs: string;
 }
 
-/** What it means to do once more, on top of another tree, what a commit did; of a merge, what it did to its first parent. */
-export async function treesToPick(repository: Repository, commit: Commit, ours: string): Promise<Trees> {
+/** The trees that apply the changes of a commit to another tree; a merge is compared with its first parent. */
+export async function treesToCherryPick(repository: Repository, commit: Commit, ours: string): Promise<Trees> {
   return { base: await treeBefore(repository, commit), ours, theirs: commit.tree };
 }
 
-/** The same to undo it. */
+/** The trees that undo the changes of a commit. */
 export async function treesToRevert(repository: Repository, commit: Commit, ours: string): Promise<Trees> {
   return { base: commit.tree, ours, theirs: await treeBefore(repository, commit) };
 }
@@ -26,31 +26,31 @@ async function treeBefore(repository: Repository, { parents: [parent] }: Commit)
   return (await repository.objects.info(`${parent}^{tree}`))?.id ?? EMPTY_TREE;
 }
 
-const NOBODY = { name: "Fairlead", email: "", at: 0, zone: 0 };
+const PLACEHOLDER = { name: "Fairlead", email: "", at: 0, zone: 0 };
 
 /**
- * Merges trees, or gives nothing where both sides changed the same. Git merges commits only, so that these are made for
- * it; nothing ever leads to them.
+ * Merges trees and returns the id of the result, or undefined on a conflict. Git merges only commits, so the trees are
+ * wrapped in commits that no ref ever points to.
  */
-export async function mergedTree(repository: Repository, trees: Trees): Promise<string | undefined> {
-  const [ours, theirs] = await importing(repository, async ({ write }) => {
-    const holding = (tree: string, parent: string | undefined) =>
+export async function mergeTrees(repository: Repository, trees: Trees): Promise<string | undefined> {
+  const [ours, theirs] = await withImporter(repository, async ({ write }) => {
+    const wrap = (tree: string, parent: string | undefined) =>
       write({
         parent,
         message: "",
-        author: NOBODY,
-        committer: NOBODY,
+        author: PLACEHOLDER,
+        committer: PLACEHOLDER,
         changes: [{ path: "", mode: DIRECTORY, id: tree }],
       });
-    const base = await holding(trees.base, undefined);
-    return [await holding(trees.ours, base), await holding(trees.theirs, base)];
+    const base = await wrap(trees.base, undefined);
+    return [await wrap(trees.ours, base), await wrap(trees.theirs, base)];
   });
   try {
     const options = ["--write-tree", "--no-messages", "--name-only"];
     const [tree] = await allLines(repository, { command: "merge-tree", options, values: [ours, theirs] });
     return tree;
   } catch (error) {
-    // So it says that there are conflicts.
+    // Git reports conflicts by this status.
     if (error instanceof GitFailed && error.exitCode === 1) return undefined;
     throw error;
   }

@@ -1,28 +1,28 @@
-/** The longest line of attributes that git reads. */
-const MOST_OF_LINE = 2048;
-const MOST_BYTES = 1024 * 1024;
+/** The longest attributes line that git reads. */
+const MAX_LINE_BYTES = 2048;
+const MAX_BYTES = 1024 * 1024;
 
 const SECTION = /^\[submodule "(?<name>[\w./@+ -]+)"\]$/;
 const SETTING = /^(?<key>[a-zA-Z][a-zA-Z-]*)\s*=\s*(?<value>[^"\\;#\p{Cc}]*)$/u;
 
 const FULL_URL = /^\w+:\/\/(?:[\w.:-]+@)?[\w.-]+(?::\d+)?\/[\w./~+@-]*$/;
 
-/** Whether a commit may put a text under a name by which git itself reads it, or why not. */
-export function textProblem(path: string, content: Buffer): string | undefined {
+/** Returns why a commit may not write this content to a file that git itself reads, or undefined. */
+export function contentProblem(path: string, content: Buffer): string | undefined {
   const name = path.slice(path.lastIndexOf("/") + 1);
   if (!isReadByGit(name)) return undefined;
-  if (content.length > MOST_BYTES) return "is too large";
+  if (content.length > MAX_BYTES) return "is too large";
   const lines = content.toString("utf8").split("\n");
   if (name === ".gitmodules") return modulesProblem(lines);
-  return lines.some((line) => Buffer.byteLength(line) >= MOST_OF_LINE) ? "has a line that is too long" : undefined;
+  return lines.some((line) => Buffer.byteLength(line) >= MAX_LINE_BYTES) ? "has a line that is too long" : undefined;
 }
 
-/** Whether a name is one whose content git checks. */
+/** Whether git checks the content of files with this name. */
 export const isReadByGit = (path: string) => /(?:^|\/)\.git(?:modules|attributes)$/.test(path);
 
 /**
- * Submodules have been a way to run commands on the machine of whoever clones. What is plainly none of these ways is
- * taken; the finer points of the format, which would need git's own reader to be sure of, are for a push.
+ * Submodules have been a way to run commands on the machine of whoever clones. Only plainly harmless content is accepted;
+ * the finer points of the format need git's own parser, and thus a push.
  */
 function modulesProblem(lines: readonly string[]): string | undefined {
   let inSection = false;
@@ -49,7 +49,7 @@ function settingProblem(key: string, value: string): string | undefined {
   return undefined;
 }
 
-/** A relative address, one of `http`, `https`, `git` or `ssh`, or the short form of ssh. */
+/** Whether a URL is relative, has the scheme `http`, `https`, `git` or `ssh`, or is in the scp-like form of ssh. */
 function isPlainUrl(url: string): boolean {
   if (/%0a/i.test(url) || url.includes("::")) return false;
   if (/^\.{1,2}\//.test(url)) return !/^(?:\.{1,2}\/)+[:/]/.test(url);

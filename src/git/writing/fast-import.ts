@@ -2,23 +2,23 @@ import { once } from "node:events";
 import type { Signature } from "#git/objects/commits.ts";
 import { explained } from "#git/objects/output.ts";
 import type { Repository, Running } from "#git/storages/storage.ts";
-import { signatureLine } from "./people.ts";
+import { signatureLine } from "./signatures.ts";
 
-/** What stands at a path of a commit. */
+/** The entry at a path of a commit. */
 export interface Entry {
   /** `100644`, `100755`, `120000` a symbolic link, `160000` a submodule, `040000` a directory. */
   readonly mode: string;
   readonly id: string;
 }
 
-/** A path as it shall be: another content, what another path had, or nothing. An empty path is all of the tree. */
+/** The new state of a path: new content, an existing object, or deleted. An empty path is the whole tree. */
 export type Change =
   | { readonly path: string; readonly mode: string; readonly content: Buffer }
   | { readonly path: string; readonly mode: string; readonly id: string }
   | { readonly path: string; readonly mode: undefined };
 
 export interface NewCommit {
-  /** The full id of its parent; undefined makes the first commit of a history. */
+  /** The full id of its parent; undefined for the first commit of a history. */
   readonly parent: string | undefined;
   readonly message: string;
   readonly author: Signature;
@@ -26,11 +26,11 @@ export interface NewCommit {
   readonly changes: readonly Change[];
 }
 
-/** The one process that looks at a commit and makes the next one, so that neither costs another. */
+/** A `fast-import` process, which both reads commits and writes the next one. */
 export interface Importer {
-  /** What stands at paths of a commit, told by its full id, and at the directories on the way to them. */
-  look(commit: string, paths: readonly string[]): Promise<ReadonlyMap<string, Entry>>;
-  /** Writes a commit and all it needs, and gives its id. No ref leads to it yet. */
+  /** The entries at paths of a commit, and at their parent directories. */
+  entriesAt(commit: string, paths: readonly string[]): Promise<ReadonlyMap<string, Entry>>;
+  /** Writes a commit and its objects, and returns its id. No ref points to it yet. */
   write(commit: NewCommit): Promise<string>;
 }
 
@@ -38,30 +38,30 @@ export const FILE = "100644";
 export const EXECUTABLE = "100755";
 export const DIRECTORY = "040000";
 
-/** The branch that fast-import wants for a commit; it is forgotten again before any ref would be written. */
+/** `fast-import` requires a branch for a commit; it is reset before any ref is written. */
 const NO_BRANCH = "refs/fairlead/new";
 
-/** Runs `work` with an importer. Where it throws or writes nothing, the repository stays as it was. */
-export async function importing<T>(repository: Repository, work: (importer: Importer) => Promise<T>): Promise<T> {
-  const git = await repository.run({ command: "fast-import", options: ["--quiet", "--done"], asked: true });
-  const answers = linesOf(git);
-  /** What was written here, by its id: until the end it can only be found by its mark. */
+/** Runs `work` with an importer. If it throws or writes nothing, the repository does not change. */
+export async function withImporter<T>(repository: Repository, work: (importer: Importer) => Promise<T>): Promise<T> {
+  const git = await repository.run({ command: "fast-import", options: ["--quiet", "--done"], interactive: true });
+  const nextAnswer = answersOf(git);
+  /** The marks of the commits written here, by id: until the process ends they are found only by mark. */
   const marks = new Map<string, string>();
   const importer: Importer = {
-    async look(commit, paths) {
+    async entriesAt(commit, paths) {
       const found = new Map<string, Entry>();
-      let steps = paths.map((path) => ({ path, at: partOf(path, "") }));
+      let steps = paths.map((path) => ({ path, at: childOn(path, "") }));
       while (steps.length > 0) {
-        const asked = [...new Set(steps.map(({ at }) => at))];
-        await tell(git, asked.map((path) => `ls ${commit} ${quoted(path)}\n`).join(""));
-        for (const path of asked) {
-          const entry = entryOf(await answers());
+        const queried = [...new Set(steps.map(({ at }) => at))];
+        await write(git, queried.map((path) => `ls ${commit} ${quoted(path)}\n`).join(""));
+        for (const path of queried) {
+          const entry = entryOf(await nextAnswer());
           if (entry) found.set(path, entry);
         }
-        // Only a directory has something behind it.
+        // Only a directory has entries below it.
         steps = steps
           .filter(({ path, at }) => at !== path && found.get(at)?.mode === DIRECTORY)
-          .map(({ path, at }) => ({ path, at: partOf(path, at) }));
+          .map(({ path, at }) => ({ path, at: childOn(path, at) }));
       }
       return found;
     },
@@ -69,8 +69,8 @@ export async function importing<T>(repository: Repository, work: (importer: Impo
     async write(commit) {
       const mark = `:${marks.size + 1}`;
       const parent = commit.parent && (marks.get(commit.parent) ?? commit.parent);
-      await tell(git, Buffer.concat([...inWords({ ...commit, parent }, mark)]));
-      const id = await answers();
+      await write(git, Buffer.concat([...commandsFor({ ...commit, parent }, mark)]));
+      const id = await nextAnswer();
       marks.set(id, mark);
       return id;
     },
@@ -78,7 +78,7 @@ export async function importing<T>(repository: Repository, work: (importer: Impo
   try {
     return await work(importer);
   } finally {
-    // Told to end, it leaves nothing behind; a git that is stopped leaves half a pack.
+    // Ended this way it leaves nothing behind; a killed git leaves a partial pack.
     git.input.end("done\n");
     await git.ended.catch((error: unknown) => {
       throw explained(error);
@@ -86,30 +86,31 @@ export async function importing<T>(repository: Repository, work: (importer: Impo
   }
 }
 
-/** The path up to the part behind a directory, or all of it. */
-function partOf(path: string, directory: string): string {
+/** The entry of a directory that is on the way to a path. */
+function childOn(path: string, directory: string): string {
   const end = path.indexOf("/", directory === "" ? 0 : directory.length + 1);
   return end === -1 ? path : path.slice(0, end);
 }
 
-/** Text between quotes as git reads it: of all that a path may hold here, only these two mean something else there. */
+/** Quotes a path for git; of the characters allowed here only these two need an escape. */
 const quoted = (path: string) => `"${path.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 
 const entryOf = (answer: string): Entry | undefined => {
   const { mode, id } = /^(?<mode>\d{6}) \w+ (?<id>[0-9a-f]{40})\t/.exec(answer)?.groups ?? {};
-  return mode === undefined || id === undefined ? undefined : { mode: knownMode(mode), id };
+  return mode === undefined || id === undefined ? undefined : { mode: normalizedMode(mode), id };
 };
 
-/** Old programs wrote other rights; git itself knows only whether a file can be run. */
-const knownMode = (mode: string) =>
+/** Old programs wrote other permissions; git distinguishes only executable files. */
+const normalizedMode = (mode: string) =>
   mode.startsWith("100") ? ((Number.parseInt(mode, 8) & 0o100) === 0 ? FILE : EXECUTABLE) : mode;
 
-function* inWords({ parent, message, author, committer, changes }: NewCommit, mark: string): Generator<Buffer> {
+/** Returns the commands that write a commit. */
+function* commandsFor({ parent, message, author, committer, changes }: NewCommit, mark: string): Generator<Buffer> {
   yield Buffer.from(`commit ${NO_BRANCH}\nmark ${mark}\nauthor ${signatureLine(author)}\n`);
   yield Buffer.from(`committer ${signatureLine(committer)}\n`);
   yield* data(Buffer.from(message));
   if (parent !== undefined) yield Buffer.from(`from ${parent}\n`);
-  // What goes makes place: a directory may come where a file was.
+  // Deletions first, because a directory may replace a file.
   for (const { path, mode } of changes) if (mode === undefined) yield Buffer.from(`D ${quoted(path)}\n`);
   for (const change of changes) {
     if (change.mode === undefined) continue;
@@ -126,12 +127,12 @@ function* data(bytes: Buffer): Generator<Buffer> {
   yield Buffer.from("\n");
 }
 
-async function tell({ input, ended }: Running, words: string | Buffer) {
-  if (!input.write(words)) await Promise.race([once(input, "drain").catch(() => ended), ended]);
+async function write({ input, ended }: Running, commands: string | Buffer) {
+  if (!input.write(commands)) await Promise.race([once(input, "drain").catch(() => ended), ended]);
 }
 
-/** Answers line by line. They are taken in as they come: a git that cannot get rid of one would hear no more. */
-function linesOf({ output, ended }: Running): () => Promise<string> {
+/** Returns a reader of answer lines. Output is consumed as it arrives, because git blocks on a full pipe. */
+function answersOf({ output, ended }: Running): () => Promise<string> {
   const lines: string[] = [];
   let rest = "";
   let arrived = Promise.withResolvers<void>();
