@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { softwareKey, softwareToken } from "#test/support/ssh.ts";
+import { until } from "#test/support/until.ts";
 import { type SshApp, sshApp } from "./test-support.ts";
 
 describe("authentication over SSH", () => {
@@ -24,7 +25,7 @@ describe("authentication over SSH", () => {
     ["ecdsa", 521],
     ["ed25519", undefined],
   ] as const) {
-    it(`lets in a user by a key of the kind ${kind} ${bits ?? ""}`, async () => {
+    it(`admits a user by a key of type ${kind} ${bits ?? ""}`, async () => {
       const user = await app.makeUser();
       const key = await app.tools.makeKey(kind, bits);
       assertRefused(await greet(app.tools.withKey(key)));
@@ -36,7 +37,7 @@ describe("authentication over SSH", () => {
   }
 
   for (const kind of ["ed25519", "ecdsa"] as const) {
-    it(`lets in a user by a key in a security token, ${kind}, that was touched`, async () => {
+    it(`admits a user by a touched security token with a key of type ${kind}`, async () => {
       const user = await app.makeUser();
       const token = softwareToken(kind);
       await app.addKey(token.line, { user_id: user.id });
@@ -53,7 +54,7 @@ describe("authentication over SSH", () => {
     });
   }
 
-  it("takes signatures of RSA keys with SHA-2 only", async () => {
+  it("accepts RSA signatures with SHA-2 only", async () => {
     const user = await app.makeUser();
     const key = await app.tools.makeKey("rsa", 2048);
     await app.addKey(key.line, { user_id: user.id });
@@ -66,14 +67,14 @@ describe("authentication over SSH", () => {
     assert.match(stderr, /server-sig-algs=.*rsa-sha2-256/);
   });
 
-  it("knows whoever proved a key, not whose key was only offered", async () => {
+  it("identifies the holder of a proven key, not of one that was only offered", async () => {
     const victim = await app.makeUser();
     const attacker = await app.makeUser();
     const theirs = softwareKey();
     const own = softwareKey();
     await app.addKey(theirs.line, { user_id: victim.id });
     await app.addKey(own.line, { user_id: attacker.id });
-    // The client offers the first, is told that it would do, cannot sign with it and goes on to its own.
+    // The client offers the first key, which is acceptable, cannot sign with it, and goes on to its own.
     const offered = await app.tools.agent([{ ...theirs, sign: () => undefined }, own]);
     const { code, stderr } = await greet(["-oLogLevel=DEBUG1", ...app.tools.withAgent(offered)]);
     assert.equal(stderr.match(/Server accepts key: /g)?.length, 2, stderr);
@@ -106,7 +107,7 @@ describe("authentication over SSH", () => {
     assertRefused(await greet((await app.makeKeyedUser({ confirmed_at: null })).options));
   });
 
-  it("takes no passwords, and no key more than six times", async () => {
+  it("refuses passwords, and ends the connection after six keys", async () => {
     const user = await app.makeKeyedUser();
     const noKey = ["-oLogLevel=DEBUG1", ...app.tools.withKey(user.key), "-oPubkeyAuthentication=no"];
     const { stderr } = await greet(noKey);
@@ -120,14 +121,14 @@ describe("authentication over SSH", () => {
     assert.equal(sixth.code, 0, sixth.stderr);
   });
 
-  it("is for the name git, and says so to whoever has a key", async () => {
+  it("accepts only the user name git, and says so to the holder of a key", async () => {
     const user = await app.makeKeyedUser();
     const { code, stderr } = await greet(user.options, user.username);
     assert.equal(code, 1);
     assert.match(stderr, /^ERROR: Sign in as git/);
   });
 
-  it("greets a deploy key by its title, without what a terminal would obey", async () => {
+  it("greets a deploy key by its title, without control characters", async () => {
     const user = await app.makeUser();
     const key = await app.tools.makeKey("ed25519");
     await app.addKey(key.line, { user_id: user.id, kind: "deploy", title: "cr\u001b[31mane" });
@@ -136,7 +137,50 @@ describe("authentication over SSH", () => {
     assert.match(stderr, /^Hello, deploy key "cr \[31mane"/);
   });
 
-  it("notes the use of a key, and logs no key", async () => {
+  it("logs each refused sign-in once, with the kind of key and the reason", async () => {
+    const refusals = async (options: readonly string[], user?: string) => {
+      const before = app.logged.length;
+      await greet(options, user);
+      await until("the connection is closed", async () => app.connections() === 0);
+      const lines = app.logged.slice(before).map((line) => JSON.parse(line) as Record<string, unknown>);
+      return lines
+        .filter(({ msg }) => msg === "sign-in refused")
+        .map(({ level, kind, ip, reason, attempts }) => ({ level, kind, ip, reason, attempts }));
+    };
+    const line = { level: "warn", kind: "ssh_key", ip: "127.0.0.1", attempts: 1 };
+    const stranger = softwareKey();
+    const unknown = { ...line, reason: "This key is not known here" };
+    assert.deepEqual(await refusals(app.tools.withAgent(await app.tools.agent([stranger]))), [unknown]);
+    const user = await app.makeKeyedUser();
+    assert.deepEqual(await refusals(user.options), []);
+    const mine = softwareKey();
+    await app.addKey(mine.line, { user_id: user.id });
+    assert.deepEqual(await refusals(app.tools.withAgent(await app.tools.agent([stranger, mine]))), []);
+    const forged = { ...mine, sign: (data: Buffer) => stranger.sign(data) };
+    const signed = await refusals(app.tools.withAgent(await app.tools.agent([forged])));
+    assert.deepEqual(signed, [{ ...line, reason: "wrong signature" }]);
+    const named = await refusals(user.options, user.username);
+    assert.deepEqual(named, [{ ...line, reason: "the user name is not git", attempts: undefined }]);
+
+    const project = await app.makeProject(user);
+    const deploy = await app.makeDeployKey(user, project.id, false);
+    await app.expireKey(deploy.keyId);
+    const expired = { ...line, kind: "deploy_key", reason: "This key has expired" };
+    assert.deepEqual(await refusals(deploy.options), [expired]);
+    const { text } = await app.get("/-/metrics");
+    assert.match(text, /^fairlead_sign_ins_refused_total\{kind="deploy_key"\} 1$/m);
+  });
+
+  it("logs a session that fails as a warning with its reason", async () => {
+    const user = await app.makeKeyedUser();
+    const { code } = await app.tools.ssh(user.options, app.port, ["git-upload-pack 'no/such'"]);
+    assert.equal(code, 1);
+    const lines = app.logged.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const { level, reason } = lines.find(({ key_id }) => key_id === user.keyId) ?? {};
+    assert.deepEqual([level, reason], ["warn", "There is no repository at this address, or you may not see it."]);
+  });
+
+  it("records the use of a key, and logs no key", async () => {
     const user = await app.makeKeyedUser();
     await greet(user.options);
     const row = await app.services.db.write
@@ -149,9 +193,9 @@ describe("authentication over SSH", () => {
     assert.doesNotMatch(lines, /AAAA[A-Za-z0-9+/]{20}|SHA256:/);
     const session = app.logged.map((line) => JSON.parse(line)).find((line) => line.key_id === user.keyId);
     assert.deepEqual(
-      { ...session, ms: typeof session.ms, time: 0 },
+      { ...session, ms: typeof session.ms, request_id: typeof session.request_id, time: 0 },
       {
-        level: 30,
+        level: "info",
         time: 0,
         operation: "git.greeting",
         ip: "127.0.0.1",
@@ -159,6 +203,7 @@ describe("authentication over SSH", () => {
         user_id: user.id,
         exit: 0,
         ms: "number",
+        request_id: "string",
       },
     );
   });

@@ -18,7 +18,7 @@ describe("commands over SSH", () => {
     }
   });
 
-  it("and nothing else", () => {
+  it("no other text is accepted", () => {
     for (const text of [
       "",
       "ls",
@@ -53,7 +53,7 @@ describe("commands over SSH", () => {
     }
   });
 
-  it("whatever is understood is one service and one path, of any of 100,000 texts", () => {
+  it("of 100,000 random texts, an accepted one is one service and one path", () => {
     const parts = [
       "git",
       "-",
@@ -83,7 +83,7 @@ describe("commands over SSH", () => {
       if (!command) continue;
       understood++;
       assert.match(text, /^git[- ](upload|receive)-pack \S/, text);
-      // Taken apart as a shell would, it is the same two words.
+      // A shell would split it into the same two words.
       const words = text.replace(/^git /, "git-").slice("git-".length + command.service.length + 1);
       const path = words.startsWith("'") ? words.slice(1, -1).replaceAll(/'\\([!'])'/g, "$1") : words;
       assert.equal(

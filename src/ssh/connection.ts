@@ -1,41 +1,111 @@
 import type { Socket } from "node:net";
-import type { Connection, ServerChannel, Session } from "ssh2";
-import { protocolOf } from "#git/protocol.ts";
+import type { Connection, ServerChannel } from "ssh2";
+import { addressIn } from "#lib/networks.ts";
+import type { SignInRefusal } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 import type { Admitted } from "./admission.ts";
 import { authentication } from "./authentication.ts";
+import { type OpenConnection, serveChannels } from "./channels.ts";
 import { limitPackets } from "./packet-limits.ts";
-import { type Asked, serveSession, type Wire } from "./session.ts";
-import { type SessionRates, watchSession } from "./session-timeouts.ts";
-import { wireOf } from "./wire.ts";
+import type { SessionRates } from "./session-timeouts.ts";
 
-const USER = "git";
-const LOGIN_GRACE = 30_000;
-const MOST_SESSIONS = 10;
-/** A connection that is kept for the next session waits no longer for it. */
-const IDLE = 10 * 60_000;
-/** Four windows: a client that sends on past what it was allowed is not one of ssh's. */
-const MOST_UNREAD = 8 * 1024 * 1024;
-/** How long a connection that is ended may take to receive what it was sent before. */
+const LOGIN_TIMEOUT_MS = 30_000;
+const MAX_SESSIONS = 10;
+/** How long a connection without a session is kept for the next one. */
+const IDLE_TIMEOUT_MS = 10 * 60_000;
+/** Four windows: a client that exceeds its window does not follow the protocol. */
+const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
+/** How long a closing connection may take to deliver what was sent. */
 const LINGER_MS = 5_000;
 
-/** One connection, from its first byte; ssh2 joins when the client has named itself. */
+/** Serves a connection from its first byte; ssh2 joins once the client has identified itself. */
 export function openConnection(
   services: Services,
   socket: Socket,
   admitted: Admitted,
-  passed: (bytes: number) => void,
+  countBytes: (bytes: number) => void,
   rates: SessionRates,
 ) {
-  const gone = new AbortController();
+  // A closed socket no longer has an address.
+  const address = addressIn(socket.remoteAddress ?? "");
+  const lifecycle = lifecycleOf(socket);
+  const { end, endWhenIdle } = lifecycle;
   const channels = new Set<ServerChannel>();
-  let sessions = 0;
+  const login: OpenConnection["login"] = { user: "", fingerprint: undefined, principal: "" };
+  const connection: OpenConnection = { services, socket, address, rates, lifecycle, channels, login, countBytes };
+  const meter = meterConnection(services, address);
+  const auth = authentication(services, {
+    onProven: (fingerprint, principal) => Object.assign(login, { fingerprint, principal }),
+    end,
+  });
+
+  socket.setNoDelay(true);
+  socket.once("close", () => {
+    end();
+    meter.closed(auth.lastRefusal(), auth.refused());
+    // A client that only checks whether the port is open sends nothing and is not counted.
+    admitted.closed(socket.bytesRead === 0 ? 0 : Math.max(auth.refused(), 1));
+  });
+  socket.on("data", (chunk: Buffer) => {
+    countBytes(chunk.length);
+    for (const channel of channels) if (channel.readableLength > MAX_UNREAD_BYTES) socket.destroy();
+  });
+
+  function join(client: Connection) {
+    let sessions = 0;
+    limitPackets(client, socket, end);
+    // A protocol error ends the connection; there is nothing to log.
+    client.on("error", end).on("end", end);
+    client.on("authentication", (context) => {
+      login.user = context.username;
+      auth.onAuthentication(context);
+    });
+    client.on("ready", () => {
+      meter.authenticated();
+      if (admitted.authenticated(login.principal)) return lifecycle.waitForNextSession();
+      services.reportRefusedSignIn({ kind: "ssh_key", reason: "too many connections", ip: address });
+      end();
+    });
+    client.on("session", (accept, reject) => {
+      if (lifecycle.signal.aborted || sessions >= MAX_SESSIONS) return reject();
+      const session = accept();
+      sessions++;
+      session.on("close", () => sessions--);
+      serveChannels(connection, session);
+    });
+  }
+
+  return { join, end, endWhenIdle };
+}
+
+/** Counts a connection in the metrics, and reports a refused sign-in when it closes. */
+function meterConnection(services: Services, address: string | undefined) {
+  const { ssh } = services.metrics;
+  let state: "unauthenticated" | "authenticated" = "unauthenticated";
+  ssh.connections.inc({ state });
+  return {
+    authenticated() {
+      ssh.authentications.inc({ outcome: "accepted" });
+      ssh.connections.dec({ state });
+      state = "authenticated";
+      ssh.connections.inc({ state });
+    },
+    closed(refusal: SignInRefusal | undefined, attempts: number) {
+      ssh.connections.dec({ state });
+      // Clients offer all their keys, so only a connection that none of them authenticated is a refused sign-in.
+      if (!refusal || state === "authenticated") return;
+      ssh.authentications.inc({ outcome: "refused" });
+      services.reportRefusedSignIn({ ...refusal, ip: address, attempts });
+    },
+  };
+}
+
+/** Ends a connection that takes too long to log in, that is idle for too long, or that the server asks to end. */
+function lifecycleOf(socket: Socket) {
+  const gone = new AbortController();
   let running = 0;
-  let fingerprint: string | undefined;
-  let principal = "";
-  let user = "";
   let stopping = false;
-  let timer = setTimeout(() => socket.destroy(), LOGIN_GRACE);
+  let timer = setTimeout(() => socket.destroy(), LOGIN_TIMEOUT_MS);
 
   const end = () => {
     clearTimeout(timer);
@@ -44,120 +114,26 @@ export function openConnection(
     socket.destroySoon();
     setTimeout(() => socket.destroy(), LINGER_MS).unref();
   };
-  const endWhenIdle = () => {
-    stopping = true;
-    if (running === 0) end();
-  };
-  const auth = authentication(services, {
-    proven(of, whose) {
-      fingerprint = of;
-      principal = whose;
-    },
-    end,
-  });
-
-  socket.setNoDelay(true);
-  socket.once("close", () => {
-    end();
-    // Whoever only looks whether the port is open says nothing and costs nothing.
-    admitted.ended(socket.bytesRead === 0 ? 0 : Math.max(auth.refused(), 1));
-  });
-  socket.on("data", (chunk: Buffer) => {
-    passed(chunk.length);
-    for (const channel of channels) if (channel.readableLength > MOST_UNREAD) socket.destroy();
-  });
-
-  const restUntilNext = () => {
+  const waitForNextSession = () => {
     clearTimeout(timer);
     if (stopping) end();
-    else if (!gone.signal.aborted) timer = setTimeout(end, IDLE);
+    else if (!gone.signal.aborted) timer = setTimeout(end, IDLE_TIMEOUT_MS);
   };
-
-  function join(client: Connection) {
-    limitPackets(client, socket, end);
-    // Whatever a client does wrong ends its connection, and that is all there is to say.
-    client.on("error", end).on("end", end);
-    client.on("authentication", (context) => {
-      user = context.username;
-      auth.onAuthentication(context);
-    });
-    client.on("ready", () => {
-      if (admitted.proven(principal)) restUntilNext();
-      else end();
-    });
-    client.on("session", (accept, reject) => {
-      if (gone.signal.aborted || sessions >= MOST_SESSIONS) reject();
-      else openSession(accept());
-    });
-  }
-
-  function openSession(session: Session) {
-    let protocol: string | undefined;
-    let begun = false;
-    const closed = new AbortController();
-    sessions++;
-    session.on("close", () => {
-      sessions--;
-      closed.abort();
-    });
-    session.on("env", (accept: Reply, reject: Reply, { key, val }) => {
-      if (begun || key !== "GIT_PROTOCOL" || protocolOf(val) === undefined) return reject?.();
-      protocol = val;
-      accept?.();
-    });
-    const begin = (command: string | undefined) => (accept: () => ServerChannel, reject: Reply) => {
-      if (begun) return reject?.();
-      begun = true;
-      const channel: ServerChannel | undefined = accept();
-      if (!channel || fingerprint === undefined) return;
-      channels.add(channel);
-      closed.signal.addEventListener("abort", () => channels.delete(channel));
-      const asked = { fingerprint, command, protocol: protocolOf(protocol), address: socket.remoteAddress };
-      void serve(channel, asked, AbortSignal.any([gone.signal, closed.signal]));
-    };
-    session.on("shell", begin(undefined));
-    session.on("exec", (accept, reject, { command }) => begin(command)(accept, reject));
-  }
-
-  async function serve(channel: ServerChannel, asked: Asked, signal: AbortSignal) {
-    running++;
-    clearTimeout(timer);
-    const wire = wireOf(channel, socket, passed);
-    const tooSlow = new AbortController();
-    const either = AbortSignal.any([signal, tooSlow.signal]);
-    either.addEventListener("abort", () => {
-      wire.input.destroy();
-      wire.output.destroy();
-    });
-    const endSlow = () => {
-      wire.tell("ERROR: The session was idle for too long");
-      tooSlow.abort();
-      endWhenIdle();
-    };
-    const stopWatching = watchSession(wire, asked.command, endSlow, rates);
-    const status = user === USER ? await serveSession(services, asked, wire, either) : refuseName(wire);
-    wire.output.end(() => {
-      stopWatching();
-      channel.exit(status);
-      channel.end();
-      // What the client does not take would keep the channel open.
-      if (tooSlow.signal.aborted) channel.close();
-    });
-    running--;
-    if (running === 0) restUntilNext();
-  }
-
   return {
-    join,
+    signal: gone.signal,
     end,
-    endWhenIdle,
+    endWhenIdle() {
+      stopping = true;
+      if (running === 0) end();
+    },
+    waitForNextSession,
+    commandStarted() {
+      running++;
+      clearTimeout(timer);
+    },
+    commandEnded() {
+      running--;
+      if (running === 0) waitForNextSession();
+    },
   };
-}
-
-/** Left out where the client wants no reply. */
-type Reply = (() => void) | undefined;
-
-function refuseName(wire: Wire): number {
-  wire.tell(`ERROR: Sign in as ${USER}, as in ${USER}@host; your key says who you are`);
-  return 1;
 }

@@ -7,11 +7,11 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import ssh2, { type Client, type ClientChannel } from "ssh2";
 import { readConfig } from "#config.ts";
-import { makeLimiter } from "#http/limits.ts";
+import { makeLimiter } from "#limits/rate-limits.ts";
 import { admission } from "./admission.ts";
 import { type SshApp, sshApp } from "./test-support.ts";
 
-describe("what SSH is not for", () => {
+describe("SSH refuses", () => {
   let app: SshApp;
   let user: Awaited<ReturnType<SshApp["makeKeyedUser"]>>;
   before(async () => {
@@ -20,7 +20,7 @@ describe("what SSH is not for", () => {
   });
   after(() => app.close());
 
-  /** A client that asks for what the one of OpenSSH does not, or not without more of a machine than a test has. */
+  /** A client for requests that the one of OpenSSH cannot send in a test. */
   async function withClient(work: (client: Client) => Promise<void>) {
     const client = new ssh2.Client();
     client.on("error", () => {});
@@ -43,7 +43,7 @@ describe("what SSH is not for", () => {
     });
   const assertAlive = async () => assert.equal((await app.tools.ssh(["-T", ...user.options], app.port)).code, 0);
 
-  it("commands of any other kind", async () => {
+  it("commands other than those of git", async () => {
     for (const command of [
       "ls",
       "git-upload-pack",
@@ -69,7 +69,7 @@ describe("what SSH is not for", () => {
     });
   });
 
-  it("files", async () => {
+  it("file transfers", async () => {
     const { code, stdout } = await app.tools.ssh(["-s", ...user.options], app.port, ["sftp"]);
     assert.deepEqual([code, stdout], [255, ""]);
     await withClient(async (client) => {
@@ -94,7 +94,7 @@ describe("what SSH is not for", () => {
     });
   });
 
-  it("settings of the environment but for git's protocol", async () => {
+  it("environment variables other than GIT_PROTOCOL", async () => {
     const { path, address } = await app.makeProject(user);
     await app.pushFirst(address, user.options);
     const speaks = async (name: string, value: string) => {
@@ -136,7 +136,7 @@ describe("what SSH is not for", () => {
     await assertAlive();
   });
 
-  it("noise: whatever is said instead of SSH ends its connection and nothing more", async () => {
+  it("noise: bytes that are not SSH end their connection and nothing else", async () => {
     const before = app.logged.length;
     const ident = "SSH-2.0-OpenSSH_9.2p1\r\n";
     const noises = [
@@ -148,7 +148,7 @@ describe("what SSH is not for", () => {
       Buffer.concat([Buffer.from(ident), Buffer.from([255, 255, 255, 255]), randomBytes(64)]),
       ...Array.from({ length: 30 }, () => Buffer.concat([Buffer.from(ident), randomBytes(2000)])),
       ...Array.from({ length: 30 }, () => {
-        // A packet that is whole but for what it says.
+        // A complete packet with invalid content.
         const packet = Buffer.concat([Buffer.from([0, 0, 0, 252, 4]), randomBytes(251)]);
         packet[5] = Math.floor(Math.random() * 100);
         return Buffer.concat([Buffer.from(ident), packet]);
@@ -159,11 +159,11 @@ describe("what SSH is not for", () => {
         const socket = connect(app.port, "127.0.0.1");
         socket.on("error", () => {}).on("data", () => {});
         socket.on("connect", () => socket.end(noise));
-        // A connection that is cut is closed as well.
+        // A reset connection is closed as well.
         await new Promise((resolve) => socket.once("close", resolve));
       }),
     );
-    // What sessions of before said at their end aside.
+    // Except for the log lines of earlier sessions.
     assert.deepEqual(
       app.logged.slice(before).filter((line) => !line.includes('"key_id"')),
       [],
@@ -172,7 +172,7 @@ describe("what SSH is not for", () => {
   });
 });
 
-describe("whom SSH looks at", () => {
+describe("SSH admits", () => {
   const ADDRESS = "192.0.2.1";
   const gate = (env: Record<string, string> = {}) => {
     let now = 1_700_000_000_000;
@@ -180,68 +180,68 @@ describe("whom SSH looks at", () => {
     return { ...admission({ config: readConfig(env), limiter }, () => now), pass: (ms: number) => (now += ms) };
   };
 
-  it("so many that have proven nothing, of one network and in all", () => {
+  it("a limited number of unauthenticated connections, per network and in total", () => {
     const { admit } = gate();
     const few = Array.from({ length: 50 }, () => admit(ADDRESS));
     assert.ok(few.every(Boolean));
     assert.equal(admit(ADDRESS), undefined);
-    few[0]?.proven("user 1");
+    few[0]?.authenticated("user 1");
     assert.ok(admit(ADDRESS));
-    few[0]?.ended(1);
-    few[1]?.ended(0);
+    few[0]?.closed(1);
+    few[1]?.closed(0);
     assert.ok(admit(ADDRESS));
     assert.equal(admit(ADDRESS), undefined);
     const others = Array.from({ length: 200 }, (_, index) => admit(`198.51.100.${index}`));
     assert.equal(others.filter(Boolean).length, 150);
   });
 
-  it("nobody who tried sixty keys in vain in this minute", () => {
+  it("no network with sixty refused keys in this minute", () => {
     const { admit, pass } = gate();
-    for (let connection = 0; connection < 10; connection++) admit(ADDRESS)?.ended(6);
+    for (let connection = 0; connection < 10; connection++) admit(ADDRESS)?.closed(6);
     assert.equal(admit(ADDRESS), undefined);
     assert.ok(admit("192.0.2.2"));
     pass(60_000);
     assert.ok(admit(ADDRESS));
   });
 
-  it("nobody of them again when many others were kept out as well", () => {
+  it("no blocked network when many others are blocked as well", () => {
     const { admit } = gate();
     const useUp = (address: string) => {
-      for (let connection = 0; connection < 10; connection++) admit(address)?.ended(6);
+      for (let connection = 0; connection < 10; connection++) admit(address)?.closed(6);
     };
     useUp("10.0.0.0");
     useUp(ADDRESS);
     for (let other = 1; other < 10_000; other++) useUp(`10.0.${other >> 8}.${other & 255}`);
     assert.equal(admit(ADDRESS), undefined);
-    assert.ok(admit("10.0.0.0"), "the first is let in again, as no more than so many are remembered");
+    assert.ok(admit("10.0.0.0"), "the oldest is admitted again, since the list is bounded");
   });
 
-  it("those who prove who they are as often as they like", () => {
+  it("authenticated clients as often as they like", () => {
     const { admit } = gate();
     for (let connection = 0; connection < 500; connection++) {
       const admitted = admit(ADDRESS);
       assert.ok(admitted);
-      assert.equal(admitted.proven("user 1"), true);
-      admitted.ended(6);
+      assert.equal(admitted.authenticated("user 1"), true);
+      admitted.closed(6);
     }
   });
 
-  it("so many of one principal and of one network at once", () => {
+  it("a limited number of connections of one principal and of one network", () => {
     const { admit } = gate();
     const prove = (principal: string, address = ADDRESS) => {
       const admitted = admit(address);
-      return { admitted, isLetIn: admitted?.proven(principal) };
+      return { admitted, isAdmitted: admitted?.authenticated(principal) };
     };
     const held = Array.from({ length: 50 }, () => prove("user 1"));
-    assert.ok(held.every(({ isLetIn }) => isLetIn));
+    assert.ok(held.every(({ isAdmitted }) => isAdmitted));
     const tooMany = prove("user 1", "192.0.2.9");
-    assert.equal(tooMany.isLetIn, false);
-    tooMany.admitted?.ended(0);
-    held[0]?.admitted?.ended(0);
-    assert.equal(prove("user 1").isLetIn, true);
-    for (let other = 50; other < 500; other++) assert.equal(prove(`user ${other}`).isLetIn, true);
-    assert.equal(prove("user 2").isLetIn, false);
-    assert.equal(prove("user 2", "192.0.2.2").isLetIn, true);
-    for (let other = 1000; other < 1600; other++) assert.equal(prove(`user ${other}`, "127.0.0.1").isLetIn, true);
+    assert.equal(tooMany.isAdmitted, false);
+    tooMany.admitted?.closed(0);
+    held[0]?.admitted?.closed(0);
+    assert.equal(prove("user 1").isAdmitted, true);
+    for (let other = 50; other < 500; other++) assert.equal(prove(`user ${other}`).isAdmitted, true);
+    assert.equal(prove("user 2").isAdmitted, false);
+    assert.equal(prove("user 2", "192.0.2.2").isAdmitted, true);
+    for (let other = 1000; other < 1600; other++) assert.equal(prove(`user ${other}`, "127.0.0.1").isAdmitted, true);
   });
 });

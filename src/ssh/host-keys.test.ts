@@ -7,7 +7,7 @@ import { run } from "#test/support/ssh.ts";
 import { ensureHostKeys, hostKeyDirectory, hostKeyFiles } from "./host-keys.ts";
 
 describe("host keys", () => {
-  it("are made once, by whoever comes first, and kept where only their owner reads them", async () => {
+  it("are created once, by the first process, and readable only by their owner", async () => {
     const dataDir = await mkdtemp(join(tmpdir(), "fairlead-test-"));
     try {
       const found = await Promise.all(Array.from({ length: 4 }, () => ensureHostKeys(dataDir)));

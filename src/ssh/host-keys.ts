@@ -5,7 +5,7 @@ import ssh2 from "ssh2";
 import { readSshKey } from "#lib/ssh-keys.ts";
 import { writeOnce } from "#lib/write-once.ts";
 
-/** What the server proves to be itself with. */
+/** A key by which the server proves its identity. */
 export interface HostKey {
   readonly kind: string;
   readonly privateKey: string;
@@ -22,7 +22,7 @@ export const hostKeyDirectory = (dataDir: string) => join(dataDir, "ssh_host_key
 export const hostKeyFiles = (dataDir: string) =>
   KINDS.map(({ name }) => join(hostKeyDirectory(dataDir), `ssh_host_${name}_key`));
 
-/** The host keys of this data directory, made at the first start and kept for ever: clients remember them. */
+/** The host keys of a data directory, created at the first start and never replaced: clients remember them. */
 export async function ensureHostKeys(dataDir: string): Promise<HostKey[]> {
   await mkdir(hostKeyDirectory(dataDir), { recursive: true, mode: 0o700 });
   const files = hostKeyFiles(dataDir);
@@ -35,7 +35,7 @@ async function ensureHostKey(kind: Kind, file: string): Promise<HostKey> {
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
   }
-  await writeOnce(file, await makeHostKey(kind));
+  await writeOnce(file, await generateHostKey(kind));
   return readHostKey(file);
 }
 
@@ -55,19 +55,19 @@ type GenerateKeyPair = (
   done: (error: Error | null, pair: { private: string; public: string }) => void,
 ) => void;
 
-/** ssh2 writes about one in three hundred ED25519 keys wrongly, so that a key is taken only once it has signed. */
-async function makeHostKey({ name, bits }: Kind): Promise<string> {
+/** ssh2 encodes about one in three hundred Ed25519 keys wrongly, so a key is used only once it has signed. */
+async function generateHostKey({ name, bits }: Kind): Promise<string> {
   for (let tries = 0; tries < 10; tries++) {
     const pair = await generate(name, { bits, comment: "fairlead" });
     if (signs(pair)) return pair.private;
   }
-  throw new Error(`could not make an SSH host key of the kind ${name}`);
+  throw new Error(`could not generate an SSH host key of type ${name}`);
 }
 
 function signs(pair: { private: string; public: string }): boolean {
-  const [secret, shown] = [ssh2.utils.parseKey(pair.private), ssh2.utils.parseKey(pair.public)];
-  if (secret instanceof Error || shown instanceof Error) return false;
+  const [privateKey, publicKey] = [ssh2.utils.parseKey(pair.private), ssh2.utils.parseKey(pair.public)];
+  if (privateKey instanceof Error || publicKey instanceof Error) return false;
   const text = Buffer.from("proof");
-  const signature: unknown = secret.sign(text);
-  return Buffer.isBuffer(signature) && (shown.verify(text, signature) as unknown) === true;
+  const signature: unknown = privateKey.sign(text);
+  return Buffer.isBuffer(signature) && (publicKey.verify(text, signature) as unknown) === true;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo, connect } from "node:net";
 import { homedir, tmpdir, userInfo } from "node:os";
 import { existsSync } from "node:fs";
@@ -15,10 +15,10 @@ import { type SshApp, sshApp } from "./test-support.ts";
 const SSHD = "/usr/sbin/sshd";
 const SEPARATION = "/run/sshd";
 const program = join(import.meta.dirname, "../../bin/fairlead");
-// What sshd runs must be root's, all the way from the root of the file system.
+// sshd requires that its commands and all directories above them belong to root.
 const skip = process.getuid?.() !== 0 || !existsSync(SSHD) ? "needs sshd and root" : false;
 
-describe("git by way of OpenSSH's server", { skip }, () => {
+describe("git through OpenSSH's server", { skip }, () => {
   let app: SshApp;
   let directory: string;
   let port: number;
@@ -32,7 +32,7 @@ describe("git by way of OpenSSH's server", { skip }, () => {
     const settings = {
       FAIRLEAD_DATABASE_URL: app.services.databaseUrl,
       FAIRLEAD_DATA_DIR: app.services.config.dataDir,
-      FAIRLEAD_LOG_LEVEL: "silent",
+      FAIRLEAD_LOG_FILE: join(directory, "log"),
     };
     const lines = Object.entries(settings).map(([name, value]) => `export ${name}='${value}'\n`);
     await writeFile(wrapper, `#!/bin/sh\n${lines.join("")}exec ${program} "$@"\n`, { mode: 0o700 });
@@ -132,22 +132,38 @@ AcceptEnv GIT_PROTOCOL
     assert.equal(forwarded.code, 255);
   });
 
-  it("lets no other key in", async () => {
+  it("refuses any other key", async () => {
     const name = userInfo().username;
     const stranger = app.tools.withKey(await app.tools.makeKey("ed25519"));
     assert.match((await app.tools.ssh(stranger, port, [], "", name)).stderr, /Permission denied \(publickey\)/);
+    const [line = ""] = (await readFile(join(directory, "log"), "utf8")).match(/^.*"sign-in refused"\}$/m) ?? [];
+    const { level, kind, reason } = JSON.parse(line);
+    assert.deepEqual([level, kind, reason], ["warn", "ssh_key", "This key is not known here"]);
     const blocked = await app.makeKeyedUser();
     await app.changeUser(blocked.id, { state: "blocked" });
     assert.match((await app.tools.ssh(blocked.options, port, [], "", name)).stderr, /Permission denied \(publickey\)/);
   });
 
-  it("is told one line for a key that may come in, and nothing for any other", async () => {
+  it("gets one line for a key that may be used, and nothing for any other", async () => {
     const user = await app.makeKeyedUser();
     const [kind = "", blob = ""] = user.key.line.split(" ");
     const ask = (...args: string[]) => run(wrapper, ["authorized-keys", ...args], {});
+    const stranger = (await app.tools.makeKey("ed25519")).line.split(" ").slice(0, 2);
+    const unknown = await ask("--connection", "203.0.113.7 4711 192.0.2.1 22", ...stranger);
+    assert.deepEqual([unknown.code, unknown.stdout, unknown.stderr], [0, "", ""]);
+    const logged = await readFile(join(directory, "log"), "utf8");
+    assert.match(logged, /"kind":"ssh_key","ip":"203\.0\.113\.7","reason":"This key is not known here"/);
     const { stdout } = await ask(kind, blob);
     const line = /^command="(\/\S+) git-session --key (SHA256:\S{43})",restrict (\S+) (\S+)\n$/.exec(stdout);
     assert.deepEqual(line?.slice(3), [kind, blob], stdout);
+    const env = {
+      FAIRLEAD_DATABASE_URL: app.services.databaseUrl,
+      FAIRLEAD_DATA_DIR: app.services.config.dataDir,
+      FAIRLEAD_LOG_FILE: join(directory, "missing/log"),
+    };
+    const unlogged = await run(program, ["authorized-keys", kind, blob], env);
+    assert.deepEqual([unlogged.code, unlogged.stderr], [0, ""], "a log that cannot be opened locks nobody out");
+    assert.match(unlogged.stdout, /^command=/);
     await app.expireKey(user.keyId);
     for (const args of [
       [kind, blob],

@@ -9,16 +9,16 @@ import ssh2, { type Client } from "ssh2";
 import { git, gitOutput } from "#test/support/git.ts";
 import { type SshApp, sshApp } from "./test-support.ts";
 
-/** What ssh2 offers no method for in its client. */
+/** Internals of the ssh2 client that have no public method. */
 function rekey(client: Client) {
   const { _protocol: protocol } = client as unknown as { _protocol: { rekey(): void } };
   protocol.rekey();
 }
 
-/** An error may come before it. */
+/** An error may precede it. */
 const closed = (client: Client) => new Promise<void>((resolve) => client.once("close", () => resolve()));
 
-describe("packets that SSH accepts", () => {
+describe("SSH accepts", () => {
   let app: SshApp;
   let user: Awaited<ReturnType<SshApp["makeKeyedUser"]>>;
   before(async () => {
@@ -35,7 +35,7 @@ describe("packets that SSH accepts", () => {
     client.connect({ host: "127.0.0.1", port: app.port, username: "git", ...options });
     return { client, exchanges };
   }
-  /** It exchanges keys and then never authenticates. */
+  /** A client that exchanges keys and never authenticates. */
   const connectAnonymously = () => connect({ authHandler: () => {} });
   const connectWithKey = async () => connect({ privateKey: await readFile(user.key.file, "utf8") });
   const assertAlive = async () => assert.equal((await app.tools.ssh(["-T", ...user.options], app.port)).code, 0);

@@ -9,7 +9,7 @@ const MIN_REKEY_INTERVAL_MS = 5_000;
 const MIN_REKEY_BYTES = 512 * 1024;
 
 /**
- * Ends a connection whose client makes the server compute more than it has a use for. A key exchange costs as much as
+ * Closes a connection whose client makes the server compute more than it needs. A key exchange costs as much as
  * hundreds of packets, so an anonymous client gets one, and an authenticated one cannot repeat it all the time.
  */
 export function limitPackets(client: Connection, socket: Socket, end: () => void) {

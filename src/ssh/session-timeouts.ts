@@ -1,32 +1,44 @@
 import { MIN_TRANSFER_RATE, type Transfer, type TransferRate, watchTransfers } from "#lib/transfer-rate.ts";
 import { readGitCommand } from "./commands.ts";
 
-/** The lowest rates of a session: at which a client takes what we have, and sends what we wait for. */
+/** The minimum rates at which a client receives our output and sends what we wait for. */
 export interface SessionRates {
-  readonly taking: TransferRate;
-  readonly fetching: TransferRate;
-  readonly pushing: TransferRate;
+  /** For receiving our output. */
+  readonly receive: TransferRate;
+  /** For sending what a fetch needs. */
+  readonly fetch: TransferRate;
+  /** For sending what a push needs. */
+  readonly push: TransferRate;
 }
 
 /**
- * While a session is open and silent, git walks its own history before it fetches, and before it pushes it runs the
- * hook of its user and compresses the pack, which takes minutes in large repositories.
+ * A client may be silent for minutes: before a fetch git walks its history, and before a push it runs the user's hook
+ * and compresses the pack.
  */
 export const SESSION_RATES: SessionRates = {
-  taking: MIN_TRANSFER_RATE,
-  fetching: { ...MIN_TRANSFER_RATE, windowMs: 2 * 60_000 },
-  pushing: { ...MIN_TRANSFER_RATE, windowMs: 10 * 60_000 },
+  receive: MIN_TRANSFER_RATE,
+  fetch: { ...MIN_TRANSFER_RATE, windowMs: 2 * 60_000 },
+  push: { ...MIN_TRANSFER_RATE, windowMs: 10 * 60_000 },
 };
 
-/** Calls `end` for a client that neither takes nor sends enough; the returned function ends the watch. */
+/** The bytes that a client received and sent. */
+export interface WatchedTransfers {
+  readonly received: Transfer;
+  readonly sent: Transfer;
+}
+
+/** Calls `end` for a client that receives or sends too slowly; the returned function ends the watch. */
 export function watchSession(
-  { taken, sent }: { readonly taken: Transfer; readonly sent: Transfer },
+  { received, sent }: WatchedTransfers,
   command: string | undefined,
   end: () => void,
-  { taking, fetching, pushing }: SessionRates,
+  rates: SessionRates,
 ): () => void {
   const isPush = command !== undefined && readGitCommand(command)?.service === "receive-pack";
-  const stops = [watchTransfers([taken], end, taking), watchTransfers([sent], end, isPush ? pushing : fetching)];
+  const stops = [
+    watchTransfers([received], end, rates.receive),
+    watchTransfers([sent], end, isPush ? rates.push : rates.fetch),
+  ];
   return () => {
     for (const stop of stops) stop();
   };

@@ -41,7 +41,7 @@ describe("git over SSH", () => {
     await gitOutput(["add", "."], { cwd });
     await gitOutput(["commit", "--quiet", `--message=${name}`], { cwd });
   };
-  // Nothing is gained by looking for what random bytes have in common.
+  // Random bytes do not compress.
   const FAST = ["-c", "core.bigFileThreshold=1m", "-c", "core.compression=0"];
   const push = (cwd: string, address: string, options: Options, ...refs: string[]) =>
     git([...FAST, "push", "--quiet", address, ...refs], { cwd, env: app.tools.gitEnv(options) });
@@ -87,7 +87,7 @@ describe("git over SSH", () => {
     }
   });
 
-  it("says in a line why not", async () => {
+  it("gives the reason of a refusal in one line", async () => {
     const user = await app.makeKeyedUser();
     const stranger = await app.makeKeyedUser();
     const project = await app.makeProject(user);
@@ -109,7 +109,7 @@ describe("git over SSH", () => {
     assert.equal((await clone(project.address, user.options)).code, 0);
   });
 
-  it("opens to a deploy key its project and no other, for pushes where it may", async () => {
+  it("serves a deploy key its project and no other, pushes if it may", async () => {
     const user = await app.makeKeyedUser();
     const project = await app.makeProject(user);
     const other = await app.makeProject(user);
@@ -125,7 +125,7 @@ describe("git over SSH", () => {
     const pushed = await push(copy, project.address, pushing.options, "main:side");
     assert.equal(pushed.code, 0, pushed.stderr);
 
-    // Whatever becomes of whoever made it.
+    // Whatever becomes of its creator.
     await app.changeUser(user.id, { state: "blocked" });
     assert.equal((await clone(project.address, reading.options)).code, 0);
     assert.equal((await push(copy, project.address, pushing.options, "main:other")).code, 0);
@@ -142,7 +142,7 @@ describe("git over SSH", () => {
     assert.match((await clone(project.address, pushing.options)).stderr, /^ERROR: There is no repository/);
   });
 
-  it("asks again who it is for every session of a connection", async () => {
+  it("looks the key up again for every session of a connection", async () => {
     const user = await app.makeKeyedUser();
     const { path } = await app.makeProject(user);
     const control = join(directory, "control");
@@ -169,7 +169,7 @@ describe("git over SSH", () => {
     }
   });
 
-  it("renews its keys on the way", async () => {
+  it("exchanges new keys during a transfer", async () => {
     const user = await app.makeKeyedUser();
     const { address } = await app.makeProject(user);
     const copy = await app.pushFirst(address, user.options);
@@ -197,7 +197,7 @@ describe("git over SSH", () => {
     await commit(copy, "large", randomBytes(60_000_000));
     assert.equal((await push(copy, address, user.options, "main")).code, 0);
     const head = await gitOutput(["rev-parse", "HEAD"], { cwd: copy });
-    // Asks for everything.
+    // Requests a full clone.
     const line = (text: string) => (text.length + 4).toString(16).padStart(4, "0") + text;
     const ask = `${line(`want ${head} side-band-64k ofs-delta\n`)}0000${line("done\n")}`;
     return { user, command: `git-upload-pack '${path}.git'`, ask };
@@ -208,7 +208,7 @@ describe("git over SSH", () => {
 
     const args = [...user.options, `-p${app.port}`, "git@127.0.0.1", command];
     const client = spawn("ssh", args, { stdio: ["pipe", "pipe", "ignore"] });
-    // It reads nothing of the answer.
+    // The client reads nothing of the answer.
     client.stdin.write(ask);
     await until("git runs", async () => (await gitProcesses("upload-pack")).length > 0);
     await sleep(1000);
@@ -217,7 +217,7 @@ describe("git over SSH", () => {
     await until("git has ended", async () => (await gitProcesses("upload-pack")).length === 0);
   });
 
-  it("takes from git only what the client takes, however much it says that it would", async () => {
+  it("reads from git only what the client receives, whatever window it announces", async () => {
     const { user, command, ask } = await largeProject();
     const client = new ssh2.Client();
     client.connect({

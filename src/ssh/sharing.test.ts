@@ -14,10 +14,10 @@ import { type SshApp, sshApp } from "./test-support.ts";
 
 const CONNECTIONS = 4;
 const SESSIONS_EACH = 9;
-/** Of the 32 that a process serves by default. */
+/** A process has 32 slots by default. */
 const QUARTER = 8;
 
-describe("what fetches over SSH share", () => {
+describe("sharing git slots over SSH", () => {
   let app: SshApp;
   let directory: string;
   const clients: Client[] = [];
@@ -43,10 +43,10 @@ describe("what fetches over SSH share", () => {
     return { user, address, command: `git-upload-pack '${path}.git'`, copy };
   }
 
-  /** Many sessions that were told the refs, each of which then says so much. */
+  /** Opens many sessions that receive the refs and then send only this text. */
   async function openSessions({ user, command }: Awaited<ReturnType<typeof keyedProject>>, saying: string) {
     const privateKey = await readFile(user.key.file, "utf8");
-    let told = 0;
+    let advertised = 0;
     for (let at = 0; at < CONNECTIONS; at++) {
       const client = new ssh2.Client();
       client.on("error", () => {});
@@ -57,11 +57,11 @@ describe("what fetches over SSH share", () => {
         const channel = await new Promise<ClientChannel>((resolve, reject) =>
           client.exec(command, (error, made) => (error ? reject(error) : resolve(made))),
         );
-        channel.once("data", () => told++);
+        channel.once("data", () => advertised++);
         if (saying !== "") channel.write(saying);
       }
     }
-    return { told: () => told };
+    return { advertised: () => advertised };
   }
 
   const cloneOf = ({ user, address }: Awaited<ReturnType<typeof keyedProject>>, ...more: string[]) =>
@@ -70,9 +70,9 @@ describe("what fetches over SSH share", () => {
       env: app.tools.gitEnv(user.options),
     });
 
-  test("sessions that say nothing hold no git, and the clones of others go on", async () => {
+  test("silent sessions hold no git process and do not block the clones of others", async () => {
     const sessions = await openSessions(await keyedProject(), "");
-    await until("all were told the refs", async () => sessions.told() === CONNECTIONS * SESSIONS_EACH);
+    await until("all received the refs", async () => sessions.advertised() === CONNECTIONS * SESSIONS_EACH);
     await until("no git runs for them", async () => (await uploads()).length === 0);
     const other = await keyedProject();
     for (const version of ["0", "1", "2"]) {
@@ -81,7 +81,7 @@ describe("what fetches over SSH share", () => {
     }
   });
 
-  test("sessions that begin to ask and say no more hold a quarter of what there is for all", async () => {
+  test("sessions that stall after their first packet hold at most a quarter of the slots", async () => {
     const greedy = await keyedProject();
     const head = await gitOutput(["rev-parse", "HEAD"], { cwd: greedy.copy });
     const want = `want ${head} side-band-64k ofs-delta\n`;
@@ -93,7 +93,7 @@ describe("what fetches over SSH share", () => {
     assert.equal(code, 0, stderr);
   });
 
-  test("a fetch of many rounds, a shallow and a partial one do as ever, in each version of the protocol", async () => {
+  test("fetches of many rounds, shallow and partial ones work in each version of the protocol", async () => {
     const project = await keyedProject();
     const { user, address, copy } = project;
     const env = app.tools.gitEnv(user.options);
@@ -108,7 +108,7 @@ describe("what fetches over SSH share", () => {
       const protocol = `protocol.version=${version}`;
       const into = join(directory, `rounds-${version}`);
       await gitOutput(["clone", "--quiet", address, into], { cwd: directory, env });
-      // So many of its own that its first batch of names has none that the other side knows.
+      // So many of its own commits that its first batch has none that the other side knows.
       const lines = Array.from(
         { length: 200 },
         (_, at) => `commit refs/heads/own\ncommitter A <a@b> ${1_700_000_000 + at} +0000\ndata 1\nx\n`,

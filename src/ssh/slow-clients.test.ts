@@ -13,13 +13,13 @@ import { until } from "#test/support/until.ts";
 import { type SshApp, sshApp } from "./test-support.ts";
 
 const MIN_BYTES = 16 * 1024;
-const TAKING_MS = 1_000;
-const FETCHING_MS = 1_500;
-const PUSHING_MS = 3_000;
+const RECEIVE_MS = 1_000;
+const FETCH_MS = 1_500;
+const PUSH_MS = 3_000;
 const RATES = {
-  taking: { minBytes: MIN_BYTES, windowMs: TAKING_MS },
-  fetching: { minBytes: MIN_BYTES, windowMs: FETCHING_MS },
-  pushing: { minBytes: MIN_BYTES, windowMs: PUSHING_MS },
+  receive: { minBytes: MIN_BYTES, windowMs: RECEIVE_MS },
+  fetch: { minBytes: MIN_BYTES, windowMs: FETCH_MS },
+  push: { minBytes: MIN_BYTES, windowMs: PUSH_MS },
 };
 
 describe("SSH sessions of slow clients", () => {
@@ -50,9 +50,9 @@ describe("SSH sessions of slow clients", () => {
     const channel = await new Promise<ClientChannel>((resolve, reject) => {
       client.exec(`git-${service} '${project.path}.git'`, (error, made) => (error ? reject(error) : resolve(made)));
     });
-    let told = "";
-    channel.stderr.on("data", (chunk: Buffer) => (told += chunk.toString()));
-    return { client, channel, isClosed: () => closed, told: () => told };
+    let stderr = "";
+    channel.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+    return { client, channel, isClosed: () => closed, stderr: () => stderr };
   }
   const commitLarge = async (name: string, bytes: number) => {
     await writeFile(join(copy, name), randomBytes(bytes));
@@ -66,25 +66,25 @@ describe("SSH sessions of slow clients", () => {
     });
 
   for (const service of ["upload-pack", "receive-pack"] as const) {
-    it(`ends one that says nothing after the refs of ${service}`, async () => {
-      const { channel, isClosed, told } = await open(service);
+    it(`end if the client is silent after the refs of ${service}`, async () => {
+      const { channel, isClosed, stderr } = await open(service);
       channel.on("data", () => {});
       await until("the connection is ended", async () => isClosed());
-      assert.match(told(), /^ERROR: The session was idle for too long/);
+      assert.match(stderr(), /^ERROR: The session was idle for too long/);
       assert.deepEqual(await gitProcesses(service), []);
     });
   }
 
-  it("ends one that drips", async () => {
+  it("end if the client sends a few bytes at a time", async () => {
     const { channel, isClosed } = await open("upload-pack");
     channel.on("data", () => {}).on("error", () => {});
     channel.write("0ff0want ");
-    const dripping = setInterval(() => channel.writable && channel.write("0"), FETCHING_MS / 5);
+    const dripping = setInterval(() => channel.writable && channel.write("0"), FETCH_MS / 5);
     await until("the connection is ended", async () => isClosed());
     clearInterval(dripping);
   });
 
-  it("ends one that takes nothing, by its window or by its socket", async () => {
+  it("end if the client receives nothing, by its window or by its socket", async () => {
     await commitLarge("large", 30_000_000);
     assert.equal((await push()).code, 0);
     const head = await gitOutput(["rev-parse", "HEAD"], { cwd: copy });
@@ -103,7 +103,7 @@ describe("SSH sessions of slow clients", () => {
     }
   });
 
-  it("waits for as long as it is git here that is slow", async () => {
+  it("go on while it is git on the server that is slow", async () => {
     await commitLarge("larger", 30_000_000);
     const pushing = push();
     const [pid] = await until("git receives", async () => {
@@ -112,7 +112,7 @@ describe("SSH sessions of slow clients", () => {
     });
     assert.ok(pid);
     process.kill(pid, "SIGSTOP");
-    await sleep(PUSHING_MS * 2.5);
+    await sleep(PUSH_MS * 2.5);
     process.kill(pid, "SIGCONT");
     const { code, stderr } = await pushing;
     assert.equal(code, 0, stderr);

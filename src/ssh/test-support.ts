@@ -9,14 +9,14 @@ import type { SessionRates } from "./session-timeouts.ts";
 
 export type SshApp = Awaited<ReturnType<typeof sshApp>>;
 
-/** The application with SSH on a free port, and what a person needs to come to it. */
+/** The application with SSH on a free port, and functions to create keys, users and projects. */
 export async function sshApp(env: Record<string, string> = {}, rates?: SessionRates) {
   const app = await testApp({ env });
   const ssh = await startSsh(app.services, { host: "127.0.0.1", port: 0, ...(rates && { rates }) });
   const tools = await sshTools();
   const { write } = app.services.db;
 
-  /** Adds a key that nothing but its columns speaks for. */
+  /** Inserts the row of a key. */
   async function addKey(line: string, columns: { user_id: number; kind?: "user" | "deploy"; [name: string]: unknown }) {
     const reading = readSshKey(line);
     if ("problem" in reading) throw new Error(reading.problem);
@@ -60,7 +60,7 @@ export async function sshApp(env: Record<string, string> = {}, rates?: SessionRa
       const path = String(body.path_with_namespace);
       return { id: Number(body.id), path, address: `ssh://git@127.0.0.1:${ssh.port}/${path}.git` };
     },
-    /** Makes a first commit and pushes it; the working copy. */
+    /** Pushes a first commit and returns the working copy. */
     async pushFirst(address: string, options: readonly string[]): Promise<string> {
       const cwd = await workingCopy();
       await gitOutput(["push", "--quiet", address, "main"], { cwd, env: tools.gitEnv(options) });

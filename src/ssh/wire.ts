@@ -1,51 +1,50 @@
 import type { Socket } from "node:net";
 import { PassThrough, Writable } from "node:stream";
 import type { ServerChannel } from "ssh2";
-import type { Transfer } from "#lib/transfer-rate.ts";
 import type { Wire } from "./session.ts";
+import type { WatchedTransfers } from "./session-timeouts.ts";
 
-/** Bytes from git that wait here while others are on their way. */
-const AHEAD = 1024 * 1024;
+/** How much output of git is buffered while the client receives earlier bytes. */
+const BUFFER_BYTES = 1024 * 1024;
 
-interface WatchedWire extends Wire {
-  readonly taken: Transfer;
-  readonly sent: Transfer;
-}
-
-/** A channel as a session uses it: its end is ours to say, and what a client does not take is not taken from git. */
-export function wireOf(channel: ServerChannel, socket: Socket, passed: (bytes: number) => void): WatchedWire {
-  const input = new PassThrough({ readableHighWaterMark: AHEAD });
-  let received = 0;
-  let takenBytes = 0;
-  let takenBefore = 0;
-  // Whoever gives its input up must not close the channel, by which the reason is told.
-  channel.on("data", (chunk: Buffer) => (received += chunk.length)).pipe(input);
+/** The streams of a channel. Only we close it, and git waits while the client does not receive its output. */
+export function wireOf(
+  channel: ServerChannel,
+  socket: Socket,
+  countBytes: (bytes: number) => void,
+): Wire & WatchedTransfers {
+  const input = new PassThrough({ readableHighWaterMark: BUFFER_BYTES });
+  let sentBytes = 0;
+  let receivedBytes = 0;
+  let receivedBefore = 0;
+  // Closing the input must not close the channel, over which the reason is sent.
+  channel.on("data", (chunk: Buffer) => (sentBytes += chunk.length)).pipe(input);
   const output = new Writable({
-    highWaterMark: AHEAD,
+    highWaterMark: BUFFER_BYTES,
     write(chunk: Buffer, _encoding, done) {
-      passed(chunk.length);
-      const taken = () => {
-        takenBytes += chunk.length;
+      countBytes(chunk.length);
+      const onReceived = () => {
+        receivedBytes += chunk.length;
         done();
       };
-      // A packet is three writes, and a chunk of git's several packets.
+      // A packet is three writes, and a chunk of git's output is several packets.
       socket.cork();
-      // Past the window of the client its callback waits; a window may be huge, so the socket is asked as well.
-      channel.write(chunk, () => (socket.writableNeedDrain ? socket.once("drain", taken) : taken()));
+      // The callback waits for the client's window, which may be huge, so the socket is checked as well.
+      channel.write(chunk, () => (socket.writableNeedDrain ? socket.once("drain", onReceived) : onReceived()));
       socket.uncork();
     },
   });
   return {
     input,
     output,
-    tell: (line) => void channel.stderr.write(`${line}\n`),
-    taken: { bytes: () => takenBytes, isWaiting: () => output.writableLength > 0 },
+    showLine: (line) => void channel.stderr.write(`${line}\n`),
+    received: { bytes: () => receivedBytes, isWaiting: () => output.writableLength > 0 },
     sent: {
-      bytes: () => received,
-      // Git speaks first, and says something every few seconds while it works; what it has not read yet waits for it.
+      bytes: () => sentBytes,
+      // Git sends first and reports progress every few seconds; unread input is waiting for git, not for the client.
       isWaiting() {
-        const isSilent = takenBytes > 0 && takenBytes === takenBefore;
-        takenBefore = takenBytes;
+        const isSilent = receivedBytes > 0 && receivedBytes === receivedBefore;
+        receivedBefore = receivedBytes;
         return isSilent && input.readableLength === 0 && !input.readableEnded && !input.destroyed;
       },
     },
