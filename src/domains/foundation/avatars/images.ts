@@ -4,9 +4,9 @@ import type { Blobs } from "#lib/blobs.ts";
 import { type Problems, refuse } from "#lib/problems.ts";
 import { missing } from "#lib/refusal.ts";
 
-const LARGEST = 200 * 1024;
+const MAX_BYTES = 200 * 1024;
 
-/** Kinds of images that an avatar may be, with their content types; SVG can carry scripts and is not among them. */
+/** Allowed image types and their content types; SVG is excluded because it can carry scripts. */
 const TYPES: Readonly<Record<string, string>> = {
   png: "image/png",
   jpg: "image/jpeg",
@@ -17,7 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
   webp: "image/webp",
 };
 
-/** The kind of an image by its bytes, whatever its name says. */
+/** Detects the type of an image from its bytes, not from its file name. */
 function kindOf(bytes: Buffer): string | undefined {
   try {
     const { type, width, height } = imageSize(bytes);
@@ -28,7 +28,7 @@ function kindOf(bytes: Buffer): string | undefined {
 }
 
 export function checkAvatar(problems: Problems, { bytes }: UploadedFile) {
-  if (bytes.length > LARGEST) refuse(problems, "avatar", "is too big (should be at most 200 KiB)");
+  if (bytes.length > MAX_BYTES) refuse(problems, "avatar", "is too big (should be at most 200 KiB)");
   else if (kindOf(bytes) === undefined) {
     refuse(
       problems,
@@ -38,13 +38,13 @@ export function checkAvatar(problems: Problems, { bytes }: UploadedFile) {
   }
 }
 
-/** The columns of what has an avatar. */
+/** The avatar columns of users, groups and projects. */
 export interface AvatarColumns {
   readonly avatar_blob: string | null;
   readonly avatar_file: string | null;
 }
 
-/** Keeps an image and names it by what it is, not by the name that it came with; null takes the old one away. */
+/** Stores an image and names its file by the detected type, not by the uploaded name; null removes the avatar. */
 export async function avatarColumns(
   avatar: UploadedFile | null | undefined,
   blobs: Blobs,
@@ -54,7 +54,7 @@ export async function avatarColumns(
   return { avatar_blob: await blobs.put(avatar.bytes), avatar_file: `avatar.${kindOf(avatar.bytes)}` };
 }
 
-/** The image that is known by the name of its file, and its type. */
+/** Reads an avatar by its file name and returns the bytes and the content type. */
 export async function avatarNamed(file: string, kept: AvatarColumns | undefined, blobs: Blobs) {
   const bytes = kept?.avatar_blob && kept.avatar_file === file ? await blobs.get(kept.avatar_blob) : undefined;
   if (!bytes) throw missing("Avatar");

@@ -5,22 +5,22 @@ import type { Database } from "#db/types.ts";
 
 export type Recipient = Pick<
   Selectable<Database["users"]>,
-  "id" | "username" | "email" | "unconfirmed_email" | "confirmed_at" | "state" | "user_type"
+  "id" | "username" | "email" | "unconfirmed_email" | "confirmed_at" | "state" | "user_type" | "sign_in_count"
 >;
 
 export const recipient = (db: Db, id: number): Promise<Recipient | undefined> =>
   db
     .selectFrom("users")
-    .select(["id", "username", "email", "unconfirmed_email", "confirmed_at", "state", "user_type"])
+    .select(["id", "username", "email", "unconfirmed_email", "confirmed_at", "state", "user_type", "sign_in_count"])
     .where("id", "=", id)
     .where("removal_began_at", "is", null)
     .executeTakeFirst();
 
-/** Whether somebody reads what is sent here and may sign in. */
-export const isOpen = ({ user_type, state }: Recipient): boolean =>
+/** Whether the account belongs to a person who may sign in. */
+export const isOpen = ({ user_type, state }: Pick<Recipient, "user_type" | "state">): boolean =>
   user_type === "human" && !CLOSED_STATES.includes(state);
 
-/** Whether an address of a user still waits to be confirmed. */
+/** Whether an address of a user is still unconfirmed. */
 export async function awaitsConfirmation(db: Db, user: Recipient, email: string): Promise<boolean> {
   if (email === user.email.toLowerCase()) return user.confirmed_at === null;
   if (email === user.unconfirmed_email?.toLowerCase()) return true;
@@ -41,7 +41,7 @@ const secondary = (db: Db, userId: number, email: string) =>
     .where(sql`lower(email)`, "=", email)
     .executeTakeFirst();
 
-/** Whose confirmed address this is. */
+/** The user who confirmed this address. */
 export async function ownerOf(db: Db, email: string): Promise<number | undefined> {
   const { rows } = await sql<{ id: number }>`
     select id from users where lower(email) = ${email} and confirmed_at is not null

@@ -1,5 +1,5 @@
 import { type Worker, runWorker } from "#jobs/worker.ts";
-import { jobs } from "#resources/jobs.ts";
+import { jobs } from "#domains/jobs.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { type SmtpServer, startSmtp } from "#test/support/smtp.ts";
@@ -12,12 +12,12 @@ export interface Post {
   readonly app: TestApp;
   readonly smtp: SmtpServer;
   send(mail: Mail): Promise<void>;
-  /** Waits until no job is left to run now. */
+  /** Waits until no job remains to run. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** An application with a real mail server and a worker that sends, on a database of its own. */
+/** An application with its own database, a real mail server, and a worker that sends. */
 export async function startPost(env: Record<string, string> = {}, smtp?: SmtpServer): Promise<Post> {
   const server = smtp ?? (await startSmtp());
   const settings = { FAIRLEAD_SMTP_URL: server.url, FAIRLEAD_EXTERNAL_URL: SITE, ...env };

@@ -1,18 +1,18 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Db } from "#db/database.ts";
 
-/** The paths of a namespace and of those that it is in, root first, for statements that know it by `alias`. */
+/** SQL for the full path of the namespace that the statement calls `alias`. */
 export const fullPath = (alias: string): RawBuilder<string> => joined(alias, "path", "/");
 
-/** Their names, as people read them. */
+/** SQL for its full name: the names of all namespaces above and its own. */
 export const fullName = (alias: string): RawBuilder<string> => joined(alias, "name", " / ");
 
-// A namespace has as many ids above it as it is deep, itself included.
+// The number of traversal ids is the depth, so ordering by it puts the root first.
 const joined = (alias: string, column: "path" | "name", between: string): RawBuilder<string> => sql<string>`(
   select string_agg(${sql.ref(`above.${column}`)}, ${sql.lit(between)} order by cardinality(above.traversal_ids))
   from namespaces above where above.id = any(${sql.ref(`${alias}.traversal_ids`)}))`;
 
-/** Namespaces as every view of them wants them: of groups, and of users with the picture of the user. */
+/** Namespaces with the columns that every view shows; a personal namespace has the avatar of its user. */
 export const namespaces = (db: Db) =>
   db
     .selectFrom("namespaces as n")
@@ -30,13 +30,13 @@ export const namespaces = (db: Db) =>
 
 export type NamespaceRow = Awaited<ReturnType<ReturnType<typeof namespaces>["executeTakeFirstOrThrow"]>>;
 
-/** Namespaces by id, in no order. */
+/** Finds namespaces by id, in no particular order. */
 export const namespacesByIds = (db: Db, ids: readonly number[]): Promise<NamespaceRow[]> =>
   namespaces(db)
     .where("n.id", "=", sql<number>`any(${ids}::bigint[])`)
     .execute();
 
-/** Whether a group, user or project has an address now, below a namespace or, below 0, at the top. */
+/** Whether a group, user or project currently has a path in a namespace; the parent id 0 is the top level. */
 export async function isTaken(db: Db, parentId: number, path: string): Promise<boolean> {
   const route = await db
     .selectFrom("routes")
@@ -48,14 +48,15 @@ export async function isTaken(db: Db, parentId: number, path: string): Promise<b
   return route !== undefined;
 }
 
-/** The path with the lowest number behind it that makes it free, if one up to a hundred does. */
+/** The path with the lowest number from 1 to 100 appended that is free, if there is one. */
 export async function freePathLike(db: Db, parentId: number, path: string): Promise<string | undefined> {
-  // The offset is a fence: as a join it would read all that is at the top.
+  // The offset is an optimization fence: as a join it would read every top-level route.
   const { rows } = await sql<{ path: string }>`
-    select path || number::text as path from (select ${path.slice(0, 250)} as path, generate_series(1, 100) as number) wanted
+    select c.path || suffix::text as path
+    from (select ${path.slice(0, 250)} as path, generate_series(1, 100) as suffix) c
     where not exists (
       select from routes r
-      where r.parent_id = ${parentId} and r.path = lower(wanted.path || number::text) and r.moved = false offset 0)
-    order by number limit 1`.execute(db);
+      where r.parent_id = ${parentId} and r.path = lower(c.path || suffix::text) and r.moved = false offset 0)
+    order by suffix limit 1`.execute(db);
   return rows[0]?.path;
 }

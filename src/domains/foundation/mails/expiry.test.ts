@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import type { TestUser } from "#test/support/app.ts";
-import { takeDue } from "./expiry.ts";
+import { claimDueNotices } from "./expiry.ts";
 import { sendExpiryNotices } from "./jobs.ts";
 import { type Post, startPost } from "./test-support.ts";
 
@@ -10,7 +10,7 @@ const DAY = 86_400_000;
 const day = (days: number) => new Date(Date.now() + days * DAY).toISOString().slice(0, 10);
 const ago = (days: number) => new Date(Date.now() - days * DAY).toISOString();
 
-describe("notices of tokens that expire", () => {
+describe("notices of expiring tokens", () => {
   let post: Post;
   before(async () => {
     post = await startPost();
@@ -22,13 +22,13 @@ describe("notices of tokens that expire", () => {
     await db.transaction((tx) => jobs.add(tx, sendExpiryNotices, {}));
     await post.settled();
   };
-  const told = ({ email }: Pick<TestUser, "email">) =>
+  const noticedTokens = ({ email }: Pick<TestUser, "email">) =>
     post.smtp.received
       .filter(({ to }) => to.includes(email))
       .map(({ text }) => /“(.+)”/.exec(text)?.[1])
       .toSorted((a = "", b = "") => a.localeCompare(b));
 
-  /** Somebody whose own token, made with them, is no part of it. */
+  /** Creates a user whose initial token never expires, so that it causes no notice. */
   const makeUser = async (columns = {}) => {
     const user = await post.app.makeUser(columns);
     await sql`update personal_access_tokens set expires_at = null where id = ${user.tokenId}`.execute(
@@ -49,7 +49,7 @@ describe("notices of tokens that expire", () => {
     for (let left = 31; left >= 0; left--) {
       await run();
       await run();
-      seen.push(told(user).length);
+      seen.push(noticedTokens(user).length);
       await pass(id, 1);
     }
     const changes = seen.map((count, at) => [31 - at, count]).filter(([, count], at) => count !== (seen[at - 1] ?? 0));
@@ -60,19 +60,19 @@ describe("notices of tokens that expire", () => {
     ]);
   });
 
-  test("are caught up after days without a worker, and then only the nearest", async () => {
+  test("are caught up after days without a worker, and only the nearest is sent", async () => {
     const user = await makeUser();
     await post.app.makeToken(user.id, { name: "late", expires_at: day(5), created_at: ago(300) });
     await run();
     await run();
-    assert.deepEqual(told(user), ["late"]);
+    assert.deepEqual(noticedTokens(user), ["late"]);
     assert.equal(
       post.smtp.received.find(({ to }) => to.includes(user.email))?.headers.get("subject"),
       "An access token expires in 5 days",
     );
   });
 
-  test("are not sent of tokens made for no longer, or ended, or made to impersonate", async () => {
+  test("are not sent for short-lived, revoked or impersonation tokens", async () => {
     const user = await makeUser();
     const made = { expires_at: day(7), created_at: ago(100) };
     await post.app.makeToken(user.id, { ...made, name: "week", created_at: ago(0) });
@@ -83,10 +83,10 @@ describe("notices of tokens that expire", () => {
     await post.app.makeToken(user.id, { ...made, name: "far", expires_at: day(40) });
     await post.app.makeToken(user.id, { ...made, name: "due" });
     await run();
-    assert.deepEqual(told(user), ["due"]);
+    assert.deepEqual(noticedTokens(user), ["due"]);
   });
 
-  test("of a group's service account go to the Owners of the group and of those above it", async () => {
+  test("for a group's service account go to the Owners of the group and of the groups above", async () => {
     const { app } = post;
     const [owner, above, developer, ended, blocked] = await Promise.all([
       makeUser(),
@@ -113,7 +113,7 @@ describe("notices of tokens that expire", () => {
     const account = await makeUser({ user_type: "service_account", provisioned_by_group_id: group.body.id });
     await app.makeToken(account.id, { name: "robot", expires_at: day(1), created_at: ago(9) });
     await run();
-    assert.deepEqual([owner, above, developer, ended, blocked, account].map(told), [
+    assert.deepEqual([owner, above, developer, ended, blocked, account].map(noticedTokens), [
       ["robot"],
       ["robot"],
       [],
@@ -125,15 +125,15 @@ describe("notices of tokens that expire", () => {
     assert.match(mail?.text ?? "", new RegExp(`of the service account ${account.username} named “robot”`));
   });
 
-  test("come for any number of tokens", async () => {
+  test("are sent for any number of tokens", async () => {
     const user = await makeUser();
     await sql`
       insert into personal_access_tokens (user_id, name, scopes, token_digest, expires_at, created_at)
       select ${user.id}, 'many ' || n, '{api}', sha256((${user.id} || ':' || n)::text::bytea), ${day(6)}::date, ${ago(90)}::timestamptz
       from generate_series(1, 250) n`.execute(post.app.services.db.write);
     await run();
-    assert.equal(new Set(told(user)).size, 250);
-    assert.equal(told(user).length, 250);
-    assert.deepEqual(await post.app.services.db.transaction((tx) => takeDue(tx, undefined)), []);
+    assert.equal(new Set(noticedTokens(user)).size, 250);
+    assert.equal(noticedTokens(user).length, 250);
+    assert.deepEqual(await post.app.services.db.transaction((tx) => claimDueNotices(tx, undefined)), []);
   });
 });

@@ -1,27 +1,34 @@
 import Type from "typebox";
 import { defineJob } from "#jobs/define.ts";
-import { type Place, takeDue, toldOf } from "./expiry.ts";
+import type { Sealing } from "#lib/sealing.ts";
+import { type ExpiryCursor, claimDueNotices, noticeRecipients } from "./expiry.ts";
+import { invitationSecret } from "./invitations.ts";
 import { letterOf, mailedSite } from "./letters.ts";
 import { isFresh, removeOldLinks } from "./links.ts";
 import { ownerOf } from "./recipients.ts";
-import { mailKind, mailTo, resetAskedKind } from "./send.ts";
+import { type Mail, mailKind, mailTo, resetRequestKind } from "./send.ts";
 
 const none = Type.Object({}, { additionalProperties: false });
 
-/** Sends a mail. It is done when the server has taken it: a worker that dies before that is why it may come twice. */
+/** Sends a mail, at least once: if the worker dies before the server's acceptance is recorded, it is sent again. */
 export const sendMail = defineJob({
   ...mailKind,
   async run({ id, payload, services, step }) {
-    // Derived, so that the mail that comes twice has the same link both times.
-    const secret = (await services.sealing.derive(`mailed_links ${id}`)).toString("base64url");
+    const secret = await secretOf(services.sealing, id, payload);
     const letter = await step((tx) => letterOf(tx, payload, { site: mailedSite(services.config), secret }));
     if (letter) await services.mail.send({ id, ...letter });
   },
 });
 
-/** Mails a link to whoever forgot their password, where the address is a confirmed one. */
-export const answerResetAsked = defineJob({
-  ...resetAskedKind,
+/** The secret is derived from the job's id, so that a mail sent twice has the same link both times. */
+const secretOf = async (sealing: Sealing, id: string, mail: Mail): Promise<string> =>
+  mail.kind === "invitation"
+    ? invitationSecret(sealing, mail.nonce)
+    : (await sealing.derive(`mailed_links ${id}`)).toString("base64url");
+
+/** Mails a link for choosing a new password, if a user has confirmed the address. */
+export const mailResetLink = defineJob({
+  ...resetRequestKind,
   run: ({ payload: { email }, services, transaction }) =>
     transaction(async (tx) => {
       const userId = await ownerOf(tx, email);
@@ -30,20 +37,20 @@ export const answerResetAsked = defineJob({
     }),
 });
 
-/** Tells people of their tokens, and Owners of their group's service accounts', before they expire. */
+/** Notifies people before their tokens expire, and Owners before those of their group's service accounts do. */
 export const sendExpiryNotices = defineJob({
   name: "tokens.expiry_notices",
   queue: "default",
   payload: none,
   cron: "13 * * * *",
   async run({ services, step, signal }) {
-    let last: Place | undefined;
+    let last: ExpiryCursor | undefined;
     do {
-      const after: Place | undefined = last;
+      const after: ExpiryCursor | undefined = last;
       const due = await step(async (tx) => {
-        const tokens = await takeDue(tx, after);
+        const tokens = await claimDueNotices(tx, after);
         for (const { id, user_id } of tokens) {
-          for (const userId of await toldOf(tx, user_id)) {
+          for (const userId of await noticeRecipients(tx, user_id)) {
             await mailTo(services.jobs, tx, { kind: "token_expiring", userId, tokenId: id });
           }
         }
@@ -55,7 +62,7 @@ export const sendExpiryNotices = defineJob({
   },
 });
 
-/** Links end by the clock; this only takes away the rows. */
+/** Expired links already have no effect; this only deletes their rows. */
 export const removeEndedLinks = defineJob({
   name: "mails.remove_ended_links",
   queue: "default",

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import type { Received } from "#test/support/smtp.ts";
@@ -14,7 +15,7 @@ describe("mails", () => {
 
   const subject = ({ headers }: Received) => headers.get("subject");
 
-  test("each kind arrives at the primary address with what it is about", async () => {
+  test("each kind arrives at the primary address with its details", async () => {
     const user = await post.app.makeUser();
     const userId = user.id;
     const { id: tokenId } = await post.app.makeToken(userId, {
@@ -32,13 +33,15 @@ describe("mails", () => {
     await post.send({ kind: "account_locked", userId });
     await post.send({ kind: "password_changed", userId });
     await post.send({ kind: "reset_password", userId });
-    const mails = await post.smtp.mailsTo(user.email, 5);
+    await post.send({ kind: "invitation", userId, nonce: randomUUID() });
+    const mails = await post.smtp.mailsTo(user.email, 6);
     const by = new Map(mails.map((mail) => [subject(mail), mail]));
     const subjects = [
       "An access token expires in 7 days",
       "Choose a new password",
       "New sign-in to your account",
       "Your account is locked for a while",
+      "Your new account",
       "Your password was changed",
     ];
     assert.deepEqual(new Set(by.keys()), new Set(subjects));
@@ -52,7 +55,7 @@ describe("mails", () => {
     assert.match(reset?.text ?? "", new RegExp(`${SITE}/-/account/password\\?token=[\\w-]{43}\\b`));
   });
 
-  test("no secret is in a payload, a row or a line of the log", async () => {
+  test("no secret is in a job payload, a row or a log line", async () => {
     const user = await post.app.makeUser();
     await post.send({ kind: "reset_password", userId: user.id });
     const [mail] = await post.smtp.mailsTo(user.email);
@@ -72,14 +75,15 @@ describe("mails", () => {
     }
   });
 
-  test("a mail is not sent when there is no reason left for it", async () => {
+  test("a mail is not sent when its reason no longer exists", async () => {
     const { app, send, smtp } = post;
-    const [blocked, unconfirmed, bot, ghost, done] = await Promise.all([
+    const [blocked, unconfirmed, bot, ghost, done, signedIn] = await Promise.all([
       app.makeUser({ state: "blocked" }),
       app.makeUser({ confirmed_at: null }),
       app.makeUser({ user_type: "service_account" }),
       app.makeUser({ removal_began_at: new Date().toISOString() }),
       app.makeUser(),
+      app.makeUser({ sign_in_count: 1 }),
     ]);
     const pending = `pending-${done.email}`;
     await app.services.db.write.insertInto("emails").values({ user_id: done.id, email: pending }).execute();
@@ -87,6 +91,7 @@ describe("mails", () => {
     for (const { id: userId } of [blocked, bot, ghost]) {
       await send({ kind: "reset_password", userId });
       await send({ kind: "password_changed", userId });
+      await send({ kind: "invitation", userId, nonce: randomUUID() });
     }
     await send({ kind: "password_changed", userId: unconfirmed.id });
     await send({ kind: "confirm_email", userId: done.id, email: done.email });
@@ -94,10 +99,11 @@ describe("mails", () => {
     await send({ kind: "reset_password", userId: done.id, email: unconfirmed.email });
     await send({ kind: "reset_password", userId: done.id, email: pending });
     await send({ kind: "reset_password", userId: unconfirmed.id, email: unconfirmed.email });
+    await send({ kind: "invitation", userId: signedIn.id, nonce: randomUUID() });
     await send({ kind: "token_expiring", userId: done.id, tokenId: revoked.id });
     await send({ kind: "token_expiring", userId: done.id, tokenId: 2 ** 40 });
     await post.settled();
-    for (const { email } of [blocked, unconfirmed, bot, ghost, done, { email: pending }]) {
+    for (const { email } of [blocked, unconfirmed, bot, ghost, done, signedIn, { email: pending }]) {
       assert.deepEqual(
         smtp.received.filter(({ to }) => to.includes(email)),
         [],
@@ -106,7 +112,7 @@ describe("mails", () => {
     }
   });
 
-  test("a confirmation goes to the address that waits for it", async () => {
+  test("a confirmation goes to the unconfirmed address", async () => {
     const { app, send, smtp } = post;
     const user = await app.makeUser();
     const added = `added-${user.email}`;

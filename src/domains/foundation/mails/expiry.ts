@@ -4,26 +4,26 @@ import { CLOSED_STATES } from "#access/user-kinds.ts";
 import type { Db, Tx } from "#db/database.ts";
 import type { ExpiringToken } from "./messages.ts";
 
-const MOST_AT_ONCE = 100;
-const MOST_OWNERS = 100;
+const BATCH_SIZE = 100;
+const MAX_OWNERS = 100;
 
 const today = sql`(now() at time zone 'UTC')::date`;
 
-/** The place of a token among those that expire, so that one run looks at each once. */
-export interface Place {
+/** The keyset position among expiring tokens, so that one run visits each token once. */
+export interface ExpiryCursor {
   readonly expires_at: string;
   readonly id: number;
 }
 
-interface Due extends Place {
+interface Due extends ExpiryCursor {
   readonly user_id: number;
 }
 
 /**
- * Marks the next tokens whose notice of 30, 7 or 1 days is due and was not sent, and gives them. A token that was made
- * for less time than that has no such notice, and after a day without a worker the notices of that day are due still.
+ * Marks and returns the next tokens whose notice 30, 7 or 1 days before expiry is due and unsent. A token whose
+ * lifetime is shorter than a notice period skips that notice; notices missed while no worker ran are still due.
  */
-export async function takeDue(tx: Tx, after: Place | undefined): Promise<Due[]> {
+export async function claimDueNotices(tx: Tx, after: ExpiryCursor | undefined): Promise<Due[]> {
   const { expires_at, id } = after ?? { expires_at: "-infinity", id: 0 };
   const { rows } = await sql<Due>`
     with due as (
@@ -36,7 +36,7 @@ export async function takeDue(tx: Tx, after: Place | undefined): Promise<Due[]> 
         and (t.expires_at, t.id) > (${expires_at}::date, ${id}) and not t.impersonation
         and notice.days < coalesce(t.expiry_notice, 31)
       order by t.expires_at, t.id
-      limit ${sql.lit(MOST_AT_ONCE)}
+      limit ${sql.lit(BATCH_SIZE)}
       for update of t skip locked
     )
     update personal_access_tokens t set expiry_notice = due.days from due where t.id = due.id
@@ -44,8 +44,8 @@ export async function takeDue(tx: Tx, after: Place | undefined): Promise<Due[]> 
   return rows.toSorted((a, b) => (a.expires_at === b.expires_at ? a.id - b.id : a.expires_at < b.expires_at ? -1 : 1));
 }
 
-/** Who is told of a user's tokens: a person themselves; of a group's service account the Owners of the group. */
-export async function toldOf(db: Db, userId: number): Promise<number[]> {
+/** Who gets the notices for a user's tokens: the person, or for a group's service account the group's Owners. */
+export async function noticeRecipients(db: Db, userId: number): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select u.id from users u where u.id = ${userId} and u.user_type = 'human'
     union
@@ -58,11 +58,11 @@ export async function toldOf(db: Db, userId: number): Promise<number[]> {
       and m.access_level = ${sql.lit(LEVELS.owner)} and (m.expires_at is null or m.expires_at > ${today})
       and o.user_type = 'human' and o.state <> all(${CLOSED_STATES}::text[])
     order by m.user_id
-    limit ${sql.lit(MOST_OWNERS)})`.execute(db);
+    limit ${sql.lit(MAX_OWNERS)})`.execute(db);
   return rows.map(({ id }) => id);
 }
 
-/** A token that still is about to expire, as the receiver of the notice knows it. */
+/** A token that is still about to expire, described for the receiver of the notice. */
 export async function expiringToken(db: Db, id: number, receiverId: number): Promise<ExpiringToken | undefined> {
   const { rows } = await sql<ExpiringToken>`
     select t.name, t.expires_at, t.expires_at - ${today} as days,

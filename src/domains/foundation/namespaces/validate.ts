@@ -1,6 +1,6 @@
-import { type Problems, refuse, tooLong } from "#lib/problems.ts";
+import { checkLength, type Problems, refuse } from "#lib/problems.ts";
 
-/** First words of addresses that are the instance's own, or that files at its root have. */
+/** First path segments that the instance uses itself, or that name files at its root. */
 const TOP_LEVEL = new Set([
   "-",
   ".well-known",
@@ -45,7 +45,7 @@ const TOP_LEVEL = new Set([
   "v2",
 ]);
 
-/** Words that mean something behind the address of a group or project. */
+/** Path segments that have a meaning below a group or project. */
 const BELOW = new Set([
   "-",
   "badges",
@@ -74,24 +74,24 @@ export const LETTERS =
 
 export const hasPathLetters = (path: string) => /^[\w.][\w.-]*$/.test(path) && !/(\.|\.git|\.atom)$/i.test(path);
 
-/** Whether a path means something else at its place: at the top, or below a group or user. */
-export const isReserved = (path: string, place: "top" | "below") =>
-  (place === "top" ? TOP_LEVEL : BELOW).has(path.toLowerCase());
+/** Whether a path is reserved at the top level, or below a group or user. */
+export const isReserved = (path: string, position: "top" | "below") =>
+  (position === "top" ? TOP_LEVEL : BELOW).has(path.toLowerCase());
 
-/** The last part of an address: of a group at the top, or of a group or project below another namespace. */
-export function checkPath(problems: Problems, path: string, place: "top" | "below") {
-  tooLong(problems, "path", path, 255);
+/** Checks the path of a top-level group, or of a group or project below another namespace. */
+export function checkPath(problems: Problems, path: string, position: "top" | "below") {
+  checkLength(problems, "path", path, 255);
   if (!hasPathLetters(path)) refuse(problems, "path", LETTERS);
-  else if (isReserved(path, place)) refuse(problems, "path", `${path} is a reserved name`);
+  else if (isReserved(path, position)) refuse(problems, "path", `${path} is a reserved name`);
 }
 
 const SIGNS = String.raw`\p{L}\p{N}\p{Extended_Pictographic}\p{RI}_`;
-const REST = String.raw`${SIGNS}\p{M}\p{Emoji_Modifier}\u200D. \-`;
-const GROUP_NAME = new RegExp(`^[${SIGNS}][${REST}()]*$`, "u");
-const PROJECT_NAME = new RegExp(`^[${SIGNS}][${REST}+]*$`, "u");
+const FURTHER_CHARACTERS = String.raw`${SIGNS}\p{M}\p{Emoji_Modifier}\u200D. \-`;
+const GROUP_NAME = new RegExp(`^[${SIGNS}][${FURTHER_CHARACTERS}()]*$`, "u");
+const PROJECT_NAME = new RegExp(`^[${SIGNS}][${FURTHER_CHARACTERS}+]*$`, "u");
 
 export function checkGroupName(problems: Problems, name: string) {
-  tooLong(problems, "name", name, 255);
+  checkLength(problems, "name", name, 255);
   if (!GROUP_NAME.test(name)) {
     const letters = "can contain only letters, digits, emoji, '_', '.', dash, space, parenthesis.";
     refuse(problems, "name", `${letters} It must start with letter, digit, emoji or '_'.`);
@@ -99,7 +99,7 @@ export function checkGroupName(problems: Problems, name: string) {
 }
 
 export function checkProjectName(problems: Problems, name: string) {
-  tooLong(problems, "name", name, 255);
+  checkLength(problems, "name", name, 255);
   if (!PROJECT_NAME.test(name)) {
     const letters = "can contain only letters, digits, emoji, '_', '.', '+', dashes, or spaces.";
     refuse(problems, "name", `${letters} It must start with a letter, digit, emoji, or '_'.`);

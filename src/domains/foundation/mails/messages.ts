@@ -5,7 +5,7 @@ import { LIVES } from "./links.ts";
 type Message = Pick<Letter, "subject" | "paragraphs">;
 
 const hello = ({ username }: Recipient) => `Hello ${username},`;
-const notYou = "If you did not ask for this, do nothing: without the link nobody can.";
+const notYou = "If you did not request this, ignore this mail: nothing happens unless the link is used.";
 
 export const confirmEmail = (user: Recipient, email: string, link: string): Message => ({
   subject: "Confirm your email address",
@@ -21,9 +21,20 @@ export const resetPassword = (user: Recipient, link: string): Message => ({
   subject: "Choose a new password",
   paragraphs: [
     hello(user),
-    "somebody asked for a new password for your account.",
+    "someone requested a new password for your account.",
     { label: "Choose a new password", link },
     `The link works once, for ${LIVES.reset}. ${notYou}`,
+  ],
+});
+
+export const invitation = (user: Recipient, site: string, link: string): Message => ({
+  subject: "Your new account",
+  paragraphs: [
+    hello(user),
+    `an administrator created an account for you at ${site}. Your username is ${user.username}.`,
+    { label: "Choose a password", link },
+    `The link works once, for ${LIVES.invite}. If you did not expect this, do nothing: nobody can use the account ` +
+      "without it.",
   ],
 });
 
@@ -31,7 +42,7 @@ export const newSignIn = (user: Recipient, { ip, agent, at }: SignIn, forgotten:
   subject: "New sign-in to your account",
   paragraphs: [
     hello(user),
-    "somebody signed in to your account from where you did not before.",
+    "someone signed in to your account from a browser or address that was not used before.",
     `When: ${at}. From: ${ip}. With: ${agent.slice(0, 255) || "an unknown program"}.`,
     "If this was you, there is nothing to do. If not, choose a new password now, which also ends every session.",
     { label: "Choose a new password", link: forgotten },
@@ -49,8 +60,8 @@ export const tokenExpiring = (user: Recipient, { name, expires_at, days, account
   paragraphs: [
     hello(user),
     `${account === null ? "your access token" : `the access token of the service account ${account} named`} “${name}” ` +
-      `expires on ${expires_at}. What still uses it will be refused from that day on.`,
-    "Rotate it or create another before, and put the new one in its place.",
+      `expires on ${expires_at}. Requests with it will be refused from that day on.`,
+    "Rotate it or create another one before, and replace it where it is used.",
   ],
 });
 
@@ -58,7 +69,7 @@ export interface ExpiringToken {
   readonly name: string;
   readonly expires_at: string;
   readonly days: number;
-  /** The service account that it belongs to, where it is not the receiver's own. */
+  /** The service account that the token belongs to, or null if it is the receiver's own. */
   readonly account: string | null;
 }
 
@@ -67,7 +78,7 @@ export const accountLocked = (user: Recipient, forgotten: string): Message => ({
   paragraphs: [
     hello(user),
     "there were too many wrong passwords or codes for your account, so nobody can sign in to it for ten minutes.",
-    "If this was you, wait or choose a new password. If not, somebody guesses; a strong password withstands that.",
+    "If this was you, wait or choose a new password. If not, someone may be guessing; a strong password withstands that.",
     { label: "Choose a new password", link: forgotten },
   ],
 });
@@ -76,7 +87,7 @@ export const passwordChanged = (user: Recipient, forgotten: string): Message => 
   subject: "Your password was changed",
   paragraphs: [
     hello(user),
-    "the password of your account was changed, and what was signed in with the old one is signed out.",
+    "the password of your account was changed, and all sessions with the old one have ended.",
     "If this was not you, choose a new password now.",
     { label: "Choose a new password", link: forgotten },
   ],

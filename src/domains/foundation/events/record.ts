@@ -6,19 +6,18 @@ import { allLines } from "#git/objects/output.ts";
 import { isCreation, isRemoval, type RefChange } from "#git/push-commands.ts";
 import type { Repository } from "#git/storages/storage.ts";
 
-/** The number under which a push is kept among the actions. */
+/** The value of `events.action` for a push. */
 const PUSHED = 5;
-/** More refs than this of one kind to which one thing happened are one event. */
-const MOST_ALONE = 3;
-const MOST_COUNTED = 10_000;
-const MOST_OF_TITLE = 70;
-const LONGEST_COMMIT = 1024 * 1024;
-/** Milliseconds. */
-const COUNTING = 5_000;
+/** If a push does the same to more refs of one type than this, they share one event. */
+const MAX_SINGLE_EVENTS = 3;
+const MAX_COUNTED = 10_000;
+const MAX_TITLE_LENGTH = 70;
+const MAX_COMMIT_BYTES = 1024 * 1024;
+const COUNT_TIMEOUT_MS = 5_000;
 
 type Columns = Insertable<Database["events"]>;
 
-/** What happened to a ref, or to so many refs, as an event tells it. */
+/** The columns of an event that describe what happened to one ref, or to many at once. */
 type PushEvent = Required<
   Pick<
     Columns,
@@ -26,7 +25,7 @@ type PushEvent = Required<
   >
 >;
 
-/** The events that tell of changes to branches and tags. Where git does not say in time how many commits, none say. */
+/** Describes changes of branches and tags as events; the commit count is null if git cannot count in time. */
 export async function describePush(
   repository: Repository,
   defaultBranch: string | null,
@@ -34,7 +33,7 @@ export async function describePush(
 ): Promise<PushEvent[]> {
   const groups = Map.groupBy(changes, (change) => `${actionOf(change)} ${typeOf(change)}`);
   const events = [...groups.values()].map(async (group) => {
-    if (group.length > MOST_ALONE) return [bulkEvent(group)];
+    if (group.length > MAX_SINGLE_EVENTS) return [bulkEvent(group)];
     return Promise.all(group.map((change) => describe(repository, defaultBranch, change)));
   });
   return (await Promise.all(events)).flat();
@@ -62,29 +61,29 @@ async function describe(repository: Repository, defaultBranch: string | null, ch
   };
 }
 
-/** How many commits came: of a new branch those that the default one lacks, of a new tag none. */
+/** Counts the pushed commits: for a new branch those missing from the default branch, for a new tag none. */
 async function countOf(repository: Repository, defaultBranch: string | null, change: RefChange): Promise<number> {
   if (isCreation(change) && typeOf(change) === "tag") return 0;
   const main = `refs/heads/${defaultBranch}`;
-  const without = !isCreation(change) ? change.oldId : change.ref !== main ? main : undefined;
+  const base = !isCreation(change) ? change.oldId : change.ref !== main ? main : undefined;
   const [count] = await allLines(repository, {
     command: "rev-list",
-    options: ["--count", `--max-count=${MOST_COUNTED}`, "--ignore-missing", "--stdin"],
-    input: without === undefined ? `${change.newId}\n` : `${change.newId}\n^${without}\n`,
-    timeout: COUNTING,
+    options: ["--count", `--max-count=${MAX_COUNTED}`, "--ignore-missing", "--stdin"],
+    input: base === undefined ? `${change.newId}\n` : `${change.newId}\n^${base}\n`,
+    timeoutMs: COUNT_TIMEOUT_MS,
   });
   return Number(count);
 }
 
-/** The first line of a commit, or of the commit that a tag leads to. */
+/** The title of a commit, or of the commit that a tag points to. */
 async function titleAt(repository: Repository, id: string): Promise<string | null> {
-  const commit = await repository.objects.read(`${id}^{commit}`, LONGEST_COMMIT);
+  const commit = await repository.objects.read(`${id}^{commit}`, MAX_COMMIT_BYTES);
   if (!commit) return null;
   const title = [...titleOf(parseCommit(commit).message).replaceAll("\0", "")];
-  return title.length > MOST_OF_TITLE ? `${title.slice(0, MOST_OF_TITLE - 3).join("")}...` : title.join("");
+  return title.length > MAX_TITLE_LENGTH ? `${title.slice(0, MAX_TITLE_LENGTH - 3).join("")}...` : title.join("");
 }
 
-/** Whose push it was, in which project. */
+/** Who pushed, and to which project. */
 interface PushedBy {
   readonly project_id: number;
   readonly author_id: number;
@@ -100,10 +99,10 @@ export async function recordPush(tx: Tx, by: PushedBy, events: readonly PushEven
 }
 
 /**
- * Those of the events that nobody told yet. A ref leaves a place once: if an event since then says that it left where
- * this one has it from, what was found in the repository is the work of that push.
+ * The events that no process has recorded yet. A ref moves away from a commit only once, so an event recorded since
+ * then with the same ref and the same old commit describes the same push.
  */
-export async function untold(
+export async function unrecorded(
   tx: Tx,
   projectId: number,
   since: string,
@@ -113,9 +112,9 @@ export async function untold(
     select push_action, ref_type, ref, commit_from, ref_count from events
     where project_id = ${projectId} and created_at >= ${since}::timestamptz and action = ${sql.lit(PUSHED)}
       and (ref is null or ref = any(${events.flatMap(({ ref }) => ref ?? [])}::text[]))`.execute(tx);
-  const told = new Set(rows.map(sign));
-  return events.filter((event) => !told.has(sign(event)));
+  const recorded = new Set(rows.map(identityOf));
+  return events.filter((event) => !recorded.has(identityOf(event)));
 }
 
-const sign = ({ push_action, ref_type, ref, commit_from, ref_count }: PushEvent) =>
+const identityOf = ({ push_action, ref_type, ref, commit_from, ref_count }: PushEvent) =>
   JSON.stringify(ref === null ? [push_action, ref_type, ref_count] : [ref_type, ref, commit_from]);

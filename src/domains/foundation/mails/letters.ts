@@ -2,15 +2,22 @@ import type { Config } from "#config.ts";
 import type { Tx } from "#db/database.ts";
 import type { Letter } from "#mail/letter.ts";
 import { expiringToken } from "./expiry.ts";
-import { type Purpose, startLink } from "./links.ts";
-import { accountLocked, confirmEmail, newSignIn, passwordChanged, resetPassword, tokenExpiring } from "./messages.ts";
+import { linkUrl, type Purpose, startLink } from "./links.ts";
+import {
+  accountLocked,
+  confirmEmail,
+  invitation,
+  newSignIn,
+  passwordChanged,
+  resetPassword,
+  tokenExpiring,
+} from "./messages.ts";
 import { awaitsConfirmation, isConfirmed, isOpen, recipient } from "./recipients.ts";
 import type { Mail } from "./send.ts";
 
-const PAGES = { confirm: "/-/account/confirm", reset: "/-/account/password" } satisfies Record<Purpose, string>;
 const FORGOTTEN = "/-/account/forgotten";
 
-/** What a mail says now, with its link begun; nothing where there is no longer a reason to send it. */
+/** Composes a mail and activates its link; returns undefined if there is no longer a reason to send it. */
 export async function letterOf(
   tx: Tx,
   mail: Mail,
@@ -21,7 +28,7 @@ export async function letterOf(
 
   const linked = async (purpose: Purpose, email: string) => {
     const started = await startLink(tx, secret, { purpose, user_id: user.id, email });
-    return started ? `${site}${PAGES[purpose]}?token=${secret}` : undefined;
+    return started === undefined ? undefined : linkUrl(site, purpose, secret);
   };
 
   if (mail.kind === "confirm_email") {
@@ -39,7 +46,13 @@ export async function letterOf(
     return link === undefined ? undefined : { to: email, ...resetPassword(user, link) };
   }
 
-  // Strangers are not told of an account that somebody made with their address.
+  if (mail.kind === "invitation") {
+    if (user.sign_in_count > 0) return undefined;
+    const link = await linked("invite", user.email.toLowerCase());
+    return link === undefined ? undefined : { to: user.email, ...invitation(user, site, link) };
+  }
+
+  // The address may belong to a stranger, who must not hear about an account they did not create.
   if (user.confirmed_at === null) return undefined;
   const forgotten = site + FORGOTTEN;
   switch (mail.kind) {
@@ -56,6 +69,6 @@ export async function letterOf(
   }
 }
 
-/** Where links lead: never to a host that some request named. */
+/** The origin of links in mails; it never comes from a request's Host header. */
 export const mailedSite = ({ externalUrl, host, port }: Config): string =>
   externalUrl === undefined ? `http://${host.includes(":") ? `[${host}]` : host}:${port}` : new URL(externalUrl).origin;

@@ -8,9 +8,9 @@ import { until } from "#test/support/until.ts";
 import { mailKind } from "./send.ts";
 import { type Post, startPost } from "./test-support.ts";
 
-describe("mails that a server does not take at once", () => {
+describe("mails that the server does not accept at once", () => {
   let post: Post;
-  /** What was handed over, taken or not. */
+  /** Every mail handed to the server, accepted or not. */
   const handed: string[] = [];
   let refusals = 0;
   let nobody = true;
@@ -38,7 +38,7 @@ describe("mails that a server does not take at once", () => {
     return rows;
   };
 
-  test("are tried again as the same mail with the same link, which works all the time", async () => {
+  test("are retried as the same mail with the same link, which works throughout", async () => {
     const { app, send } = post;
     const user = await app.makeUser();
     refusals = 1;
@@ -53,7 +53,7 @@ describe("mails that a server does not take at once", () => {
     assert.equal((await app.get(`/-/account/password?token=${token}`)).status, 200);
   });
 
-  test("are dead at once when the server will never take them, and can be sent again from there", async () => {
+  test("are dead at once after a permanent rejection, and can be retried by hand", async () => {
     const user = await post.app.makeUser({ email: `nobody-${Date.now()}@example.com` });
     await post.send({ kind: "password_changed", userId: user.id });
     const dead = await until("a dead job", async () => (await jobsOf(user.id)).find(({ queue }) => queue === "dead"));
@@ -65,7 +65,7 @@ describe("mails that a server does not take at once", () => {
     await until("the mail", async () => handed.length > before);
   });
 
-  test("are tried for days", async () => {
+  test("are retried for days", async () => {
     const user = await post.app.makeUser();
     await post.app.services.db.transaction(async (tx) => {
       const mail = { kind: "password_changed", userId: user.id } as const;

@@ -1,0 +1,16 @@
+/** How many rows the seed creates; all other counts follow from these. */
+export interface SeedSize {
+  readonly users: number;
+  readonly projects: number;
+  readonly tokens: number;
+  /** For a database that people use: the storages there are, and tokens and sessions that nobody can guess. */
+  readonly trial?: { readonly storages: readonly string[] };
+}
+
+/** SQL for a pseudo-random number that is the same in every run. */
+export const dice = (of: string, salt: number) => `('x' || substr(md5(${of}::text || '${salt}'), 1, 7))::bit(28)::int`;
+
+/** SQL for one of twenty words. */
+export const word = (of: string, salt: number) =>
+  `(array['anchor','beacon','compass','deck','ebb','fathom','galley','harbour','islet','jetty','keel','lagoon','mast',
+    'narrows','oar','port','quay','rudder','sail','tide'])[1 + ${dice(of, salt)} % 20]`;
