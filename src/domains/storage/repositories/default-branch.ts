@@ -3,14 +3,14 @@ import type { Tx } from "#db/database.ts";
 import { isCreation, type RefChange } from "#git/push-commands.ts";
 import type { Repository } from "#git/storages/storage.ts";
 
-/** What histories from elsewhere call the branch that is looked at first. */
-const USUAL = ["main", "master"];
+/** The usual names of default branches, preferred in this order. */
+const USUAL_NAMES = ["main", "master"];
 
 /**
- * The branch that becomes the default one because the one that should be is not there: who pushes to an empty
- * repository need not know what it expects. Undefined if nothing changes.
+ * Returns the new default branch if the current one does not exist: a client that pushes to an empty repository need
+ * not know which name it expects. Returns undefined if nothing changes.
  */
-export async function wantedDefaultBranch(
+export async function newDefaultBranch(
   repository: Repository,
   current: string | null,
   done: readonly RefChange[],
@@ -22,19 +22,21 @@ export async function wantedDefaultBranch(
   if (current !== null && (made.includes(current) || (await repository.objects.info(`refs/heads/${current}`)))) {
     return undefined;
   }
-  return USUAL.find((name) => made.includes(name)) ?? made[0];
+  return USUAL_NAMES.find((name) => made.includes(name)) ?? made[0];
 }
 
-/** Makes a branch the default one, unless the project has got another one meanwhile. */
+/** Makes a branch the default one, unless the default changed meanwhile. */
 export async function adoptDefaultBranch(
   tx: Tx,
   repository: Repository,
-  project: { readonly id: number; readonly default_branch: string | null },
+  project: { readonly project_id: number; readonly default_branch: string | null },
   branch: string,
 ) {
   const { numAffectedRows } = await sql`
     update projects set default_branch = ${branch}
-    where id = ${project.id} and default_branch is not distinct from ${project.default_branch}::text`.execute(tx);
-  // Inside the transaction, so that of two who do this the one that counts is the one that git hears last.
+    where id = ${project.project_id} and default_branch is not distinct from ${project.default_branch}::text`.execute(
+    tx,
+  );
+  // Inside the transaction, whose row lock orders concurrent changes: the last to commit is the last to set HEAD.
   if (numAffectedRows === 1n) await repository.setHead(branch);
 }

@@ -7,30 +7,38 @@ import { projectRepository, type Repository } from "#git/storages/storage.ts";
 import { runWorker, type Worker } from "#jobs/worker.ts";
 import { BACKGROUND } from "#lib/consumer.ts";
 import { Refusal } from "#lib/refusal.ts";
-import { removeGroup } from "#resources/groups/jobs.ts";
-import { type Ground, ground } from "#resources/members/test-support.ts";
-import { removeMarkedProject } from "#resources/projects/jobs.ts";
-import { removeUser } from "#resources/users/jobs.ts";
+import { deletions } from "#domains/deletions.ts";
+import { removeGroup } from "#domains/organization/groups/jobs.ts";
+import { type RowInserter, rowInserter } from "#domains/organization/members/test-support.ts";
+import { removeMarkedProject } from "#domains/organization/projects/jobs.ts";
+import { removeUser } from "#domains/identity/users/jobs.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { gitOutput, removeWorkingCopies, workingCopy } from "#test/support/git.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { until } from "#test/support/until.ts";
-import { maintainRepository, placeRepository, removeRepositories } from "./jobs.ts";
-import { MANY_PUSHES, notePush } from "./maintenance.ts";
-import { repositoryOf } from "./place.ts";
+import { maintainRepository, createRepository, removeRepositories } from "./jobs.ts";
+import { PUSHES_PER_PACKING, notePush } from "./maintenance.ts";
+import { projectLocations, repositoryOf } from "./location.ts";
 
-const ALL = [placeRepository, maintainRepository, removeRepositories, removeMarkedProject, removeGroup, removeUser];
+const ALL = [
+  createRepository,
+  maintainRepository,
+  removeRepositories,
+  removeMarkedProject(deletions),
+  removeGroup(deletions),
+  removeUser(deletions),
+];
 
 describe("the repository of a project", () => {
   let app: TestApp;
-  let on: Ground;
+  let insert: RowInserter;
   let user: TestUser;
   let admin: TestUser;
   let number = 0;
   before(async () => {
-    // Weights and restore time are the whole instance's.
+    // Weights and the deletion delay are settings of the whole instance.
     app = await testApp({ databaseUrl: await freshDatabase() });
-    on = ground(app);
+    insert = rowInserter(app);
     [user, admin] = await Promise.all([
       app.makeUser({ name: "Ada <Lovelace>", commit_email: "ada@analytical.example" }),
       app.makeUser({ admin: true }),
@@ -48,23 +56,20 @@ describe("the repository of a project", () => {
   };
   const look = async (id: number) => (await app.get(`/projects/${id}`, { token: user.token })).body;
   const rowOf = (id: number) =>
-    app.services.db.write
-      .selectFrom("projects")
-      .select(["id", "repository_storage", "default_branch"])
-      .where("id", "=", id)
-      .executeTakeFirstOrThrow();
+    projectLocations(app.services.db.write).where("p.id", "=", id).executeTakeFirstOrThrow();
   const handle = (id: number): Repository => app.services.git.storage("default").repository(projectRepository(id));
   const pathOf = (id: number) => join(app.services.config.dataDir, "repositories", `${projectRepository(id)}.git`);
   const used = async (id: number) => repositoryOf(app.services, await rowOf(id), BACKGROUND);
   const headOf = (id: number) => gitOutput(["--git-dir", pathOf(id), "symbolic-ref", "HEAD"], { cwd: "/" });
   const eventsOf = (id: number) =>
     app.services.db.write.selectFrom("events").selectAll().where("project_id", "=", id).execute();
-  /** A push of a person, as far as it matters here. */
+  /** Pushes a commit with git. */
   const push = async (id: number, ...refs: string[]) => {
     await used(id);
     const copy = await workingCopy();
     await gitOutput(["push", "--quiet", pathOf(id), ...refs.map((ref) => `main:refs/heads/${ref}`)], { cwd: copy });
-    await app.services.db.transaction((tx) => notePush(tx, app.services.jobs, id));
+    const row = await rowOf(id);
+    await app.services.db.transaction((tx) => notePush(tx, app.services.jobs, row));
   };
   const working = async (work: () => Promise<unknown>) => {
     const worker: Worker = await runWorker(app.services, ALL);
@@ -75,7 +80,7 @@ describe("the repository of a project", () => {
     }
   };
 
-  test("is made by its first use, whoever uses it, and looks at the default branch", async () => {
+  test("is created on first use, with HEAD at the default branch", async () => {
     const { id, empty_repo, readme_url } = await create({ default_branch: "trunk" });
     assert.equal(empty_repo, true);
     assert.equal(readme_url, null);
@@ -86,7 +91,7 @@ describe("the repository of a project", () => {
     assert.deepEqual(await eventsOf(id), []);
   });
 
-  test("is made by a job where nobody was faster", async () => {
+  test("is created by a job if nothing used it before", async () => {
     const { id } = await create();
     await working(() => until("it is made", () => handle(id).exists()));
     await working(async () => {
@@ -94,7 +99,7 @@ describe("the repository of a project", () => {
     });
   });
 
-  test("begins with a README, which is there as soon as the project is, with its event", async () => {
+  test("starts with a README, which exists with the project, and its event", async () => {
     const project = await create({ name: "Harbour", description: "Where ships rest.", initialize_with_readme: true });
     assert.equal(project.empty_repo, false);
     assert.match(project.readme_url ?? "", new RegExp(`/${project.path_with_namespace}/-/blob/main/README.md$`));
@@ -106,7 +111,7 @@ describe("the repository of a project", () => {
     assert.match(commit?.bytes.toString() ?? "", /\n\nInitial commit\n$/);
     const [event, ...more] = await eventsOf(project.id);
     assert.deepEqual(more, []);
-    assert.equal(event?.commit_to, commit?.id, "the event tells of the very commit");
+    assert.equal(event?.commit_to, commit?.id, "the event names the same commit");
     assert.equal(event?.author_id, user.id);
     assert.deepEqual(
       [event?.push_action, event?.ref_type, event?.ref, event?.commit_count, event?.commit_title],
@@ -115,7 +120,7 @@ describe("the repository of a project", () => {
     assert.equal(await gitOutput(["--git-dir", pathOf(project.id), "fsck", "--strict"], { cwd: "/" }), "");
   });
 
-  test("begins so for another user too, who is then its author, and on the branch that was asked for", async () => {
+  test("starts with a README by its owner, on the requested branch", async () => {
     const payload = { name: "Given", initialize_with_readme: true, default_branch: "feature/é" };
     const { status, body } = await app.post(`/projects/user/${user.id}`, { token: admin.token, payload });
     assert.equal(status, 201);
@@ -126,7 +131,7 @@ describe("the repository of a project", () => {
     assert.equal((await eventsOf(body.id))[0]?.author_id, user.id);
   });
 
-  test("that is lost is replaced by neither an empty one nor what it began with", async () => {
+  test("is not recreated if the storage lost it", async () => {
     for (const initialize_with_readme of [false, true]) {
       const { id } = await create({ initialize_with_readme });
       await push(id, "other");
@@ -136,7 +141,7 @@ describe("the repository of a project", () => {
     }
   });
 
-  test("is not left behind by a use that comes after the project is gone", async () => {
+  test("is not recreated by a use after the project was deleted", async () => {
     const { id } = await create();
     const row = await rowOf(id);
     await app.services.db.write.deleteFrom("projects").where("id", "=", id).execute();
@@ -147,7 +152,7 @@ describe("the repository of a project", () => {
     assert.equal(await handle(id).exists(), false);
   });
 
-  test("looks at another default branch once the project does, which must be there unless it is empty", async () => {
+  test("follows the default branch of the project, which must exist unless the repository is empty", async () => {
     const { id } = await create();
     const change = (default_branch: string) =>
       app.put(`/projects/${id}`, { token: user.token, payload: { default_branch } });
@@ -168,7 +173,7 @@ describe("the repository of a project", () => {
     );
   });
 
-  test("stays while its project can be restored, and goes with it then", async () => {
+  test("stays while its project can be restored, and is deleted with it", async () => {
     const { id, path_with_namespace: full_path } = await create();
     await push(id, "main");
     await app.delete(`/projects/${id}`, { token: user.token });
@@ -183,10 +188,10 @@ describe("the repository of a project", () => {
     assert.deepEqual(await readdir(join(app.services.config.dataDir, "repositories", "tmp")), []);
   });
 
-  test("goes with the group that it is in", async () => {
-    const group = await on.group();
-    await on.member(user, { group_id: group }, "owner");
-    const below = await on.group(group);
+  test("is deleted with its group", async () => {
+    const group = await insert.group();
+    await insert.member(user, { group_id: group }, "owner");
+    const below = await insert.group(group);
     const made = [await create({ namespace_id: group }), await create({ namespace_id: below })];
     for (const { id } of made) await used(id);
     await app.delete(`/groups/${group}`, { token: user.token });
@@ -198,7 +203,7 @@ describe("the repository of a project", () => {
     });
   });
 
-  test("goes with the user whose own it was", async () => {
+  test("is deleted with the owner of its personal namespace", async () => {
     const leaving = await app.makeUser();
     const { id } = await create({ initialize_with_readme: true }, leaving.token);
     await used(id);
@@ -206,12 +211,13 @@ describe("the repository of a project", () => {
     await working(() => until("it is gone", async () => !(await handle(id).exists())));
   });
 
-  test("is packed after many pushes, or when a first one was large", async () => {
+  test("is packed after many pushes, or after a large first one", async () => {
     const { id } = await create();
     await push(id, "main");
     assert.equal(await waiting("repositories.maintain", id), 1, "a first push is looked at later");
+    const row = await rowOf(id);
     await app.services.db.transaction(async (tx) => {
-      for (let at = 1; at < MANY_PUSHES; at++) await notePush(tx, app.services.jobs, id);
+      for (let at = 1; at < PUSHES_PER_PACKING; at++) await notePush(tx, app.services.jobs, row);
     });
     const packs = () => readdir(join(pathOf(id), "objects", "pack"));
     assert.deepEqual(await packs(), []);
@@ -260,7 +266,7 @@ describe("several storages", () => {
     (await app.post("/projects", { token: admin.token, payload: { name: `On ${++number}`, ...payload } })).body
       .repository_storage;
 
-  test("have weights, of which only those that are there count", async () => {
+  test("have weights; those of unknown storages are ignored", async () => {
     const shown = (await app.get("/application/settings", { token: admin.token })).body;
     assert.deepEqual(shown.repository_storages_weighted, { default: 100, fast: 0, spare: 0 });
     const wrong = await weigh({ fast: 1, elsewhere: 1 });
@@ -273,23 +279,24 @@ describe("several storages", () => {
     });
   });
 
-  test("are drawn by weight, and administrators name one", async () => {
+  test("are drawn by weight, unless an administrator names one", async () => {
     await weigh({ fast: 50, spare: 50 });
-    // The settings of before are known for a second.
+    // Settings are cached for a second.
     await until("the weights are known", async () => (await storageOf()) !== "default");
     const drawn = new Set<string>();
     for (let at = 0; at < 40; at++) drawn.add(await storageOf());
     assert.deepEqual([...drawn].toSorted(), ["fast", "spare"]);
-    assert.equal(await storageOf({ repository_storage: "default" }), "default", "a weight of 0 only keeps draws away");
+    assert.equal(await storageOf({ repository_storage: "default" }), "default", "a storage of weight 0 can be named");
   });
 
-  test("hold the repositories of the projects that are on them", async () => {
+  test("store the repositories of their projects", async () => {
     const { body } = await app.post("/projects", {
       token: admin.token,
       payload: { name: "Spare", repository_storage: "spare", initialize_with_readme: true },
     });
-    const place = { id: body.id, repository_storage: "spare", default_branch: "main" };
-    const repository = await repositoryOf(app.services, place, BACKGROUND);
+    const { db } = app.services;
+    const location = await projectLocations(db.write).where("p.id", "=", body.id).executeTakeFirstOrThrow();
+    const repository = await repositoryOf(app.services, location, BACKGROUND);
     assert.equal(repository.storage, "spare");
     assert.ok(await repository.objects.info("refs/heads/main:README.md"));
     assert.equal(await app.services.git.storage("fast").repository(projectRepository(body.id)).exists(), false);

@@ -3,8 +3,8 @@ import { forbidden } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 
 /**
- * How many bytes a push to a project may bring: what is left of the limit on all that its creator's projects take.
- * Undefined where there is none, as for what administrators created. Refuses where nothing is left.
+ * Returns how many bytes a push to a project may send: what remains of the storage limit of its creator. Undefined if
+ * there is no limit, as for administrators. Refuses if nothing remains.
  */
 export async function storageLeft({ config, db, settings }: Services, projectId: number): Promise<number | undefined> {
   const { user_storage_limit_bytes: limit } = await settings.current();

@@ -4,16 +4,15 @@ import type { Git } from "#git/storages/open.ts";
 
 type Weights = Pick<InstanceSettings, "repository_storages_weighted">;
 
-/** Where repositories can be on this instance. */
 export const storageNames = ({ storages }: Pick<Git, "storages">): string[] => storages.map(({ name }) => name);
 
-/** How often each of the storages is chosen; one that nobody gave a weight has none. */
-export function weightsOf({ repository_storages_weighted: given }: Weights, storages: readonly string[]) {
-  const weights = new Map(Object.entries(given as Record<string, number>));
+/** The weight of each storage; 0 by default. */
+export function weightsOf({ repository_storages_weighted: configured }: Weights, storages: readonly string[]) {
+  const weights = new Map(Object.entries(configured as Record<string, number>));
   return Object.fromEntries(storages.map((name) => [name, weights.get(name) ?? 0]));
 }
 
-/** The storage of a new repository, drawn by weight; where none of them has one, it is the first. */
+/** Draws the storage of a new repository by weight; the first one if all weights are 0. */
 export function drawStorage(
   settings: Weights,
   storages: readonly string[],

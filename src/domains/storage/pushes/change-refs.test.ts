@@ -16,17 +16,17 @@ describe("changing refs over the API", () => {
   const refused = (kind: Kind, pattern: RegExp) => (error: unknown) =>
     error instanceof Refusal && error.kind === kind && pattern.test(error.message);
 
-  /** A project with two commits, of which `main` leads to both and `old` to the first. */
+  /** A project with two commits; `main` points to the second and `old` to the first. */
   async function twoCommits() {
     const { project, copy, first } = await pushedProject(on);
     const second = await commit(copy);
     const { code } = await on.push(copy, project, on.owner, "main", `${first}:refs/heads/old`);
     assert.equal(code, 0);
-    return { project, copy, first, second, told: (await on.events(project)).length };
+    return { project, copy, first, second, eventsBefore: (await on.events(project)).length };
   }
 
-  test("is told as a push is", async () => {
-    const { project, first, second, told } = await twoCommits();
+  test("is recorded like a push", async () => {
+    const { project, first, second, eventsBefore } = await twoCommits();
     await changeRefs(on.app.services, await on.open(on.owner, project), [
       { ref: "refs/heads/new", oldId: ZERO_ID, newId: first },
       { ref: "refs/heads/old", oldId: first, newId: second },
@@ -34,7 +34,9 @@ describe("changing refs over the API", () => {
     ]);
     assert.equal(await on.refAt(project, "refs/heads/old"), second);
     assert.deepEqual(
-      (await on.events(project)).slice(told).map(({ ref, push_action, ref_type }) => [ref, push_action, ref_type]),
+      (await on.events(project))
+        .slice(eventsBefore)
+        .map(({ ref, push_action, ref_type }) => [ref, push_action, ref_type]),
       [
         ["new", "created", "branch"],
         ["old", "pushed", "branch"],
@@ -44,15 +46,15 @@ describe("changing refs over the API", () => {
     assert.deepEqual(await on.intents(project), []);
   });
 
-  test("is held to the rules of a push", async () => {
-    const { project, copy, first, second, told } = await twoCommits();
+  test("follows the rules of a push", async () => {
+    const { project, copy, first, second, eventsBefore } = await twoCommits();
     const opened = await on.open(await on.member(project, "developer"), project);
     const change = (ref: string, oldId: string, newId: string) =>
       changeRefs(on.app.services, opened, [{ ref, oldId, newId }]);
     await assert.rejects(change("refs/heads/main", second, first), refused("forbidden", /force push/));
     await assert.rejects(change("refs/heads/main", second, ZERO_ID), refused("forbidden", /delete the default branch/));
     await assert.rejects(change("refs/notes/x", ZERO_ID, first), refused("forbidden", /only branches/));
-    assert.equal((await on.events(project)).length, told);
+    assert.equal((await on.events(project)).length, eventsBefore);
     assert.equal((await on.intents(project)).length, 0);
     await change("refs/heads/old", first, second);
     await change("refs/heads/old", second, first);
@@ -62,8 +64,8 @@ describe("changing refs over the API", () => {
     await change("refs/heads/main", second, third);
   });
 
-  test("is all or nothing, and refused when a ref is not where it was thought to be", async () => {
-    const { project, first, second, told } = await twoCommits();
+  test("is atomic, and refused if a ref is not at its old id", async () => {
+    const { project, first, second, eventsBefore } = await twoCommits();
     const opened = await on.open(on.owner, project);
     const good = { ref: "refs/heads/good", oldId: ZERO_ID, newId: first };
     for (const bad of [
@@ -75,12 +77,12 @@ describe("changing refs over the API", () => {
       await assert.rejects(changeRefs(on.app.services, opened, [good, bad]), refused("conflict", /meanwhile/));
     }
     assert.equal(await on.refAt(project, "refs/heads/good"), "");
-    assert.equal((await on.events(project)).length, told);
+    assert.equal((await on.events(project)).length, eventsBefore);
     assert.deepEqual(await on.intents(project), []);
   });
 
-  test("of one ref by many at once works for one of them", async () => {
-    const { project, copy, second, told } = await twoCommits();
+  test("by many callers at once succeeds for one of them", async () => {
+    const { project, copy, second, eventsBefore } = await twoCommits();
     const opened = await on.open(on.owner, project);
     const tree = await gitOutput(["rev-parse", "main^{tree}"], { cwd: copy });
     const names = ["a", "b", "c", "d", "e"];
@@ -100,6 +102,6 @@ describe("changing refs over the API", () => {
     assert.equal(won.length, 1);
     assert.equal(await on.refAt(project, "refs/heads/main"), won[0]);
     // One for the five branches together, one for the change that won.
-    assert.equal((await on.events(project)).length, told + 2);
+    assert.equal((await on.events(project)).length, eventsBefore + 2);
   });
 });

@@ -4,25 +4,21 @@ import { projectRepository } from "#git/storages/storage.ts";
 import { defineJob } from "#jobs/define.ts";
 import { BACKGROUND } from "#lib/consumer.ts";
 import { Refusal } from "#lib/refusal.ts";
-import { MANY_PUSHES, repositoryMaintenance, repositoryPlacing } from "./maintenance.ts";
-import { repositoryOf } from "./place.ts";
+import { PUSHES_PER_PACKING, repositoryMaintenance, repositoryCreation } from "./maintenance.ts";
+import { projectLocations, repositoryAt, repositoryOf } from "./location.ts";
 import { readmeOn } from "./readme.ts";
 import { repositoryRemoval } from "./removal.ts";
 
-/** Bytes from which a repository is packed even if it was pushed to once. */
-const LARGE = 10 * 2 ** 20;
+/** A repository of this size is packed even after a single push. */
+const LARGE_BYTES = 10 * 2 ** 20;
 
-const placeOf = (db: Databases, id: number) =>
-  db.write
-    .selectFrom("projects")
-    .select(["id", "repository_storage", "default_branch"])
-    .where("id", "=", id)
-    .executeTakeFirst();
+const locationOf = (db: Databases, projectId: number) =>
+  projectLocations(db.write).where("p.id", "=", projectId).executeTakeFirst();
 
-export const placeRepository = defineJob({
-  ...repositoryPlacing,
+export const createRepository = defineJob({
+  ...repositoryCreation,
   async run({ payload: { project_id: id }, services, transaction }) {
-    const project = await placeOf(services.db, id);
+    const project = await locationOf(services.db, id);
     const repository = project && (await repositoryOf(services, project, BACKGROUND).catch(nothingIfMissing));
     if (!repository) return;
     const branch = project.default_branch ?? "main";
@@ -34,13 +30,13 @@ export const placeRepository = defineJob({
   },
 });
 
-/** A project may be removed while its repository is made. */
+/** A project may be deleted while its repository is created. */
 function nothingIfMissing(error: unknown) {
   if (error instanceof Refusal && error.kind === "missing") return undefined;
   throw error;
 }
 
-/** Removes the repositories of projects that are gone. */
+/** Removes the repositories of deleted projects. */
 export const removeRepositories = defineJob({
   ...repositoryRemoval,
   async run({ payload, services, signal }) {
@@ -55,15 +51,15 @@ export const removeRepositories = defineJob({
 export const maintainRepository = defineJob({
   ...repositoryMaintenance,
   async run({ payload: { project_id: id }, services, signal, transaction }) {
-    const project = await placeOf(services.db, id);
+    const project = await locationOf(services.db, id);
     const known = await services.db.write
       .selectFrom("repositories")
       .select("unpacked_pushes")
       .where("project_id", "=", id)
       .executeTakeFirst();
     if (!project || !known) return;
-    const repository = services.git.storage(project.repository_storage).repository(projectRepository(id));
-    if (known.unpacked_pushes < MANY_PUSHES && (await repository.size()) < LARGE) return;
+    const repository = repositoryAt(services, project);
+    if (known.unpacked_pushes < PUSHES_PER_PACKING && (await repository.size()) < LARGE_BYTES) return;
     await repository.maintain({ signal });
     const size_bytes = await repository.size();
     await transaction((tx) =>

@@ -2,10 +2,10 @@ import { filterEntries, readTree } from "#git/objects/trees.ts";
 import type { RefChange } from "#git/push-commands.ts";
 import type { Repository } from "#git/storages/storage.ts";
 
-/** By the name that most give it. */
+/** In order of preference. */
 const READMES = [/^readme\.(?:md|markdown)$/i, /^readme\.\w{1,10}$/i, /^readme$/i];
 
-/** The file in the first directory of a branch that says what this is. */
+/** Returns the name of the README in the root directory of a branch. */
 export async function readmeOn(repository: Repository, branch: string): Promise<string | null> {
   const tree = await readTree(repository, `refs/heads/${branch}`);
   const isReadme = (name: string) => READMES.some((known) => known.test(name));
@@ -14,6 +14,6 @@ export async function readmeOn(repository: Repository, branch: string): Promise<
   return READMES.map((known) => names.find((name) => known.test(name))).find((name) => name !== undefined) ?? null;
 }
 
-/** The same after changes, or undefined where they left the branch as it was. */
+/** Returns the README after changes, or undefined if they did not touch the branch. */
 export const readmeAfter = async (repository: Repository, branch: string | null, changes: readonly RefChange[]) =>
   changes.some(({ ref }) => ref === `refs/heads/${branch}`) ? readmeOn(repository, branch ?? "") : undefined;

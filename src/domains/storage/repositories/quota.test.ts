@@ -8,7 +8,7 @@ import { freshDatabase } from "#test/support/postgres.ts";
 import { commit, type Pushing, pushedProject, pushingApp } from "#test/support/pushing.ts";
 import { until } from "#test/support/until.ts";
 
-describe("what one user's projects may take", () => {
+describe("the storage limit of a user", () => {
   let pushing: Pushing;
   before(async () => {
     pushing = await pushingApp({ databaseUrl: await freshDatabase() });
@@ -28,13 +28,13 @@ describe("what one user's projects may take", () => {
     await until("the setting is in force", isInForce);
   }
 
-  /** A commit with so many bytes that do not compress. */
+  /** Commits this many incompressible bytes. */
   async function large(copy: string, bytes: number) {
     await writeFile(join(copy, "large"), randomBytes(bytes));
     return commit(copy);
   }
 
-  test("is known after each push", async () => {
+  test("the size is updated after each push", async () => {
     const { project, copy } = await pushedProject(pushing);
     const first = await sizeOf(project.id);
     assert.ok(first > 300 && first < 50_000, String(first));
@@ -44,7 +44,7 @@ describe("what one user's projects may take", () => {
     assert.ok(second > first + 100_000 && second < first + 150_000, String(second));
   });
 
-  test("bounds a push to what is left, and refuses all with the reason when nothing is", async () => {
+  test("a push is limited to the remaining bytes, and refused with the reason if none remain", async () => {
     const { project, copy } = await pushedProject(pushing);
     const { app, owner, push } = pushing;
     const member = await pushing.member(project, "developer");
@@ -59,7 +59,7 @@ describe("what one user's projects may take", () => {
 
     await gitOutput(["reset", "--quiet", "--hard", "HEAD~1"], { cwd: copy });
     await commit(copy);
-    assert.equal((await push(copy, project, owner, "main")).code, 0, "what fits goes on");
+    assert.equal((await push(copy, project, owner, "main")).code, 0, "a push within the limit succeeds");
 
     await limit(1000);
     await commit(copy);

@@ -6,11 +6,11 @@ export interface Code {
   readonly owner: TestUser;
   readonly project: { readonly id: number; readonly path_with_namespace: string; readonly web_url: string };
   readonly repository: Repository;
-  /** Where the repository is in the API. */
+  /** The path of the repository in the API. */
   readonly path: string;
 }
 
-/** A project of somebody's own with what a stream of `fast-import` makes. */
+/** Creates a project with the commits of a `fast-import` stream. */
 export async function codeOf(app: TestApp, stream: string | Buffer, settings: object = {}): Promise<Code> {
   const owner = await app.makeUser();
   const payload = { name: `code ${owner.username}`, default_branch: "main", ...settings };
@@ -47,7 +47,7 @@ export interface CommitPlan {
 
 const data = (bytes: Buffer) => [Buffer.from(`data ${bytes.length}\n`), bytes, Buffer.from("\n")];
 
-/** Commits as a stream of `fast-import`, each on the one before on its ref unless told otherwise. */
+/** A `fast-import` stream of commits, by default each on top of the previous one of its ref. */
 export function streamOfCommits(plans: readonly CommitPlan[]): Buffer {
   return Buffer.concat(
     plans.flatMap(({ ref = "refs/heads/main", message, files = {}, removed = [], executable = [], ...plan }, at) => {
@@ -68,7 +68,7 @@ export function streamOfCommits(plans: readonly CommitPlan[]): Buffer {
   );
 }
 
-/** An annotated tag as a part of such a stream. */
+/** An annotated tag for such a stream. */
 export const streamOfTag = (name: string, from: string, message: string) =>
   Buffer.from(
     `tag ${name}\nfrom ${from}\ntagger Ada Lovelace <ada@example.com> 1700003600 +0000\ndata ${Buffer.byteLength(message)}\n${message}\n`,

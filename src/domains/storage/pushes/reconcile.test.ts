@@ -5,24 +5,28 @@ import type { RefChange } from "#git/push-commands.ts";
 import { ZERO_ID } from "#git/refs.ts";
 import { gitOutput } from "#test/support/git.ts";
 import { commit, type PushedProject, pushedProject, type Pushing, pushingApp } from "#test/support/pushing.ts";
-import { holdIntent } from "./intents.ts";
-import { settle, settlePushes, watchPushes } from "./settling.ts";
+import { createIntent } from "./intents.ts";
+import { completePush, reconcilePushes, watchPushes } from "./reconcile.ts";
+import { auditEntry } from "#http/audit.ts";
 import { until } from "#test/support/until.ts";
 
 const MAIN = "refs/heads/main";
 const NOWHERE = "d".repeat(40);
 
-describe("pushes that were left", () => {
+const ORIGIN = { address: "203.0.113.7", requestId: "request of a push" };
+const audit = auditEntry("repository_pushed", null, ORIGIN, { type: "Project", id: 1, name: "Any" });
+
+describe("orphaned pushes", () => {
   let on: Pushing;
   before(async () => {
     on = await pushingApp();
   });
   after(() => on.close());
 
-  /** Writes down what a process was about to change when it died. */
+  /** Commits an intent like a process that dies right afterwards. */
   async function left(project: PushedProject, ...changes: RefChange[]): Promise<number> {
-    const intent = await holdIntent(on.app.services, await on.open(on.owner, project), changes);
-    intent.letGo();
+    const intent = await createIntent(on.app.services, await on.open(on.owner, project), changes, audit);
+    intent.releaseLease();
     await due(project);
     return intent.id;
   }
@@ -35,7 +39,7 @@ describe("pushes that were left", () => {
     sql`update pushes set held_until = now() - interval '1 ms', left_at = now() - interval '11 minutes' where project_id = ${id}`.execute(
       on.app.services.db.write,
     );
-  const round = () => settlePushes(on.app.services);
+  const round = () => reconcilePushes(on.app.services);
   const refsLeft = async (project: PushedProject) => (await on.intents(project)).map(({ refs }) => refs);
   const toldOf = async (project: PushedProject) =>
     (await on.events(project)).map(({ push_action, ref, commit_from, commit_to }) => [
@@ -44,11 +48,28 @@ describe("pushes that were left", () => {
       commit_from,
       commit_to,
     ]);
-  /** Changes the repository as a git does whose server is gone. */
+  /** For each transaction, the audit rows and events that it wrote for a project. */
+  const recordings = async (project: PushedProject) => {
+    const { rows } = await sql<{ events: number; audits: number }>`
+      select count(*) filter (where kind = 'event') ::int as events,
+        count(*) filter (where kind = 'audit')::int as audits from (
+        select xmin::text as tx, 'event' as kind from events where project_id = ${project.id}
+        union all select xmin::text, 'audit' from audit_events where request_id = ${ORIGIN.requestId}
+          and xmin::text in (select xmin::text from events where project_id = ${project.id})
+      ) written group by tx order by tx`.execute(on.app.services.db.write);
+    return rows.map(({ events, audits }) => [events, audits]);
+  };
+  const audits = () =>
+    on.app.services.db.write
+      .selectFrom("audit_events")
+      .select("id")
+      .where("request_id", "=", ORIGIN.requestId)
+      .execute();
+  /** Changes the repository like a git process that outlives its server. */
   const become = ({ directory }: PushedProject, ref: string, id: string) =>
     gitOutput(id === ZERO_ID ? ["update-ref", "-d", ref] : ["update-ref", ref, id], { cwd: directory });
 
-  /** A project with three commits in its repository, of which `main` leads to the first. */
+  /** A project with three commits; `main` points to the first. */
   async function prepared() {
     const { project, copy, first } = await pushedProject(on);
     const second = await commit(copy, "Second");
@@ -58,7 +79,7 @@ describe("pushes that were left", () => {
     return { project, copy, first, second, third };
   }
 
-  test("are told if they happened", async () => {
+  test("are recorded if they happened", async () => {
     const { project, first, second } = await prepared();
     await left(project, { ref: MAIN, oldId: first, newId: second });
     await become(project, MAIN, second);
@@ -73,7 +94,7 @@ describe("pushes that were left", () => {
     assert.equal((await on.events(project)).length, 1);
   });
 
-  test("are told if others pushed on top of them, and if they removed something", async () => {
+  test("are recorded if others pushed on top of them, and if they deleted something", async () => {
     const { project, first, second, third } = await prepared();
     await left(
       project,
@@ -89,26 +110,28 @@ describe("pushes that were left", () => {
     ]);
   });
 
-  test("are looked at again for ten minutes if they did not happen, and then forgotten", async () => {
+  test("are checked again for ten minutes if they did not happen, and then dropped", async () => {
     const { project, first, second } = await prepared();
     await left(
       project,
       { ref: MAIN, oldId: first, newId: second },
       { ref: "refs/heads/x", oldId: ZERO_ID, newId: NOWHERE },
     );
+    const before = (await audits()).length;
     await round();
     assert.equal((await refsLeft(project)).length, 1);
     await round();
-    // Not due so soon.
+    // Not due yet.
     const [row] = await on.intents(project);
     assert.ok(row?.left_at && row.held_until > row.left_at);
     await overdue(project);
     await round();
     assert.deepEqual(await refsLeft(project), []);
     assert.deepEqual(await toldOf(project), []);
+    assert.equal((await audits()).length, before, "nothing happened that could be audited");
   });
 
-  test("are told as they happen, each ref once", async () => {
+  test("are recorded as they happen, each ref once", async () => {
     const { project, first, second, third } = await prepared();
     await left(
       project,
@@ -125,9 +148,13 @@ describe("pushes that were left", () => {
       ["pushed", "main", first, second],
       ["created", "late", null, third],
     ]);
+    assert.deepEqual(await recordings(project), [
+      [1, 1],
+      [1, 1],
+    ]);
   });
 
-  test("are not taken for done where a branch was to go back and did not", async () => {
+  test("are not recorded if a forced update did not happen", async () => {
     const { project, first, second, third } = await prepared();
     await become(project, MAIN, third);
     await left(
@@ -141,7 +168,7 @@ describe("pushes that were left", () => {
     assert.deepEqual(await refsLeft(project), []);
   });
 
-  test("are not told again when the client tried again and that was told", async () => {
+  test("are not recorded again when the client retried and that was recorded", async () => {
     const { project, copy, first, second, third } = await prepared();
     await left(project, { ref: MAIN, oldId: first, newId: second });
     assert.equal((await on.push(copy, project, on.owner, `${third}:${MAIN}`)).code, 0);
@@ -150,37 +177,40 @@ describe("pushes that were left", () => {
     assert.deepEqual(await refsLeft(project), []);
   });
 
-  test("wait for whoever is about to change the same", async () => {
+  test("wait for a running push of the same refs", async () => {
     const { project, first, second } = await prepared();
     const change = { ref: MAIN, oldId: first, newId: second };
     await left(project, change);
     const opened = await on.open(on.owner, project);
-    const again = await holdIntent(on.app.services, opened, [change]);
+    const again = await createIntent(on.app.services, opened, [change], audit);
     await become(project, MAIN, second);
     await round();
     assert.deepEqual(await toldOf(project), []);
-    await settle(on.app.services, { intent: again, repository: opened.repository, done: [change] });
-    again.letGo();
+    await completePush(on.app.services, { intent: again, repository: opened.repository, done: [change] });
+    again.releaseLease();
     await due(project);
     await round();
     assert.deepEqual(await toldOf(project), [["pushed", "main", first, second]]);
   });
 
-  test("are told once, however many look for them, and by whoever comes back to it too", async () => {
+  test("are recorded once, by however many processes, even if their own process returns", async () => {
     const { project, first, second } = await prepared();
     const change = { ref: MAIN, oldId: first, newId: second };
     const opened = await on.open(on.owner, project);
-    const intent = await holdIntent(on.app.services, opened, [change]);
-    intent.letGo();
+    const intent = await createIntent(on.app.services, opened, [change], audit);
+    intent.releaseLease();
     await become(project, MAIN, second);
     await due(project);
-    const late = () => settle(on.app.services, { intent, repository: opened.repository, done: [change] });
+    const late = () => completePush(on.app.services, { intent, repository: opened.repository, done: [change] });
+    const before = (await audits()).length;
     await Promise.all([round(), round(), late(), round()]);
     await late();
     assert.deepEqual(await toldOf(project), [["pushed", "main", first, second]]);
+    assert.deepEqual(await recordings(project), [[1, 1]], "with one audit row in the same transaction");
+    assert.equal((await audits()).length, before + 1, "and no other");
   });
 
-  test("many refs are one event, also when the client tried again", async () => {
+  test("many refs are one event, also when the client retried", async () => {
     const { project, copy, first } = await prepared();
     const names = ["a", "b", "c", "d", "e"];
     await left(project, ...names.map((name) => ({ ref: `refs/heads/${name}`, oldId: ZERO_ID, newId: first })));
@@ -196,7 +226,7 @@ describe("pushes that were left", () => {
     assert.deepEqual(await refsLeft(project), []);
   });
 
-  test("of somebody who is gone are the ghost's", async () => {
+  test("of a deleted user belong to the ghost user", async () => {
     const { project, first, second } = await prepared();
     await left(project, { ref: MAIN, oldId: first, newId: second });
     await sql`update pushes set user_id = null where project_id = ${project.id}`.execute(on.app.services.db.write);
@@ -211,7 +241,7 @@ describe("pushes that were left", () => {
     assert.equal(event?.["author_id"], ghost?.id);
   });
 
-  test("go with their project", async () => {
+  test("are deleted with their project", async () => {
     const { project, first, second } = await prepared();
     await left(project, { ref: MAIN, oldId: first, newId: second });
     await sql`delete from routes where project_id = ${project.id}`.execute(on.app.services.db.write);
@@ -220,13 +250,13 @@ describe("pushes that were left", () => {
     await round();
   });
 
-  test("one that cannot be settled keeps no other from it", async () => {
+  test("one that cannot be reconciled does not hold up the others", async () => {
     const [lost, good] = [await prepared(), await prepared()];
     for (const { project, first, second } of [lost, good]) {
       await left(project, { ref: MAIN, oldId: first, newId: second });
       await become(project, MAIN, second);
     }
-    await sql`update projects set repository_storage = 'elsewhere' where id = ${lost.project.id}`.execute(
+    await sql`update repositories set storage = 'elsewhere' where project_id = ${lost.project.id}`.execute(
       on.app.services.db.write,
     );
     await round();
@@ -236,21 +266,24 @@ describe("pushes that were left", () => {
     await sql`delete from pushes where project_id = ${lost.project.id}`.execute(on.app.services.db.write);
   });
 
-  test("are found by every process that watches", async () => {
+  test("are found by every process that reconciles", async () => {
     const { project, first, second } = await prepared();
     await left(project, { ref: MAIN, oldId: first, newId: second });
     await become(project, MAIN, second);
     const watching = watchPushes(on.app.services);
-    await until("it is told", async () => (await on.events(project)).length === 1);
+    await until("it is recorded", async () => (await on.events(project)).length === 1);
     watching.stop();
   });
 
-  test("are held by whoever works on them", async (t) => {
+  test("are leased by the process that works on them", async (t) => {
     const { project, first, second } = await prepared();
     t.mock.timers.enable({ apis: ["setInterval"] });
-    const intent = await holdIntent(on.app.services, await on.open(on.owner, project), [
-      { ref: MAIN, oldId: first, newId: second },
-    ]);
+    const intent = await createIntent(
+      on.app.services,
+      await on.open(on.owner, project),
+      [{ ref: MAIN, oldId: first, newId: second }],
+      audit,
+    );
     await due(project);
     t.mock.timers.tick(5_000);
     t.mock.timers.reset();
@@ -261,7 +294,7 @@ describe("pushes that were left", () => {
       );
       return rows[0]?.held === true;
     });
-    intent.letGo();
+    intent.releaseLease();
     await sql`delete from pushes where id = ${intent.id}`.execute(on.app.services.db.write);
   });
 });

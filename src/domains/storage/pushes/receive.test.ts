@@ -14,8 +14,8 @@ import { Refusal } from "#lib/refusal.ts";
 import { gitOutput, workingCopy } from "#test/support/git.ts";
 import { commit, packOf, pushedProject, type Pushing, pushingApp } from "#test/support/pushing.ts";
 import { until } from "#test/support/until.ts";
-import { receivePush } from "./push.ts";
-import { settlePushes } from "./settling.ts";
+import { receivePush } from "./receive.ts";
+import { reconcilePushes } from "./reconcile.ts";
 
 describe("pushes", () => {
   let on: Pushing;
@@ -24,10 +24,10 @@ describe("pushes", () => {
   });
   after(() => on.close());
 
-  describe("become events", () => {
+  describe("recorded as events", () => {
     const bare = { key_id: null, ref_count: null };
 
-    test("for a branch that is made, moved and removed", async () => {
+    test("creation, update and deletion of a branch are events", async () => {
       const { project, copy, first } = await pushedProject(on);
       const developer = await on.member(project, "developer");
       await commit(copy);
@@ -44,7 +44,7 @@ describe("pushes", () => {
           ...{ ...bare, ...by, push_action: "pushed", ref_type: "branch", ref: "main" },
           ...{ commit_from: first, commit_to: third, commit_count: 2, commit_title: cut },
         },
-        // Nothing that the default branch does not have.
+        // No commits that the default branch does not have.
         { ...bare, ...by, ...made, ref: "next", commit_to: third, commit_count: 0, commit_title: cut },
         {
           ...{ ...bare, ...by, push_action: "removed", ref_type: "branch", ref: "next" },
@@ -54,7 +54,7 @@ describe("pushes", () => {
       assert.deepEqual(await on.intents(project), []);
     });
 
-    test("for tags, with the title of the commit that they lead to", async () => {
+    test("tags are events with the title of their commit", async () => {
       const { project, copy, first } = await pushedProject(on);
       await gitOutput(["tag", "--annotate", "--message=Out", "v1"], { cwd: copy });
       const tag = await gitOutput(["rev-parse", "refs/tags/v1"], { cwd: copy });
@@ -70,7 +70,7 @@ describe("pushes", () => {
       ]);
     });
 
-    test("together where more than three refs share what happened", async () => {
+    test("the same change of more than three refs is one event", async () => {
       const { project, copy, first } = await pushedProject(on);
       for (const name of ["a", "b", "c", "d"]) await gitOutput(["branch", name], { cwd: copy });
       for (const name of ["1", "2", "3"]) await gitOutput(["tag", name], { cwd: copy });
@@ -91,18 +91,18 @@ describe("pushes", () => {
       );
     });
 
-    test("of whoever made the deploy key that pushed", async () => {
+    test("events of a deploy key belong to its creator", async () => {
       const { project, copy, first } = await pushedProject(on);
       const robot = await on.openByKey(project);
       const second = await commit(copy);
       await sent(robot, [`${first} ${second} refs/heads/main`], await packOf(copy, second, first));
       const [, event] = await on.events(project);
       assert.equal(event?.["author_id"], on.owner.id);
-      assert.ok(robot.caller.kind === "deploy key");
-      assert.equal(event?.["key_id"], robot.caller.key.id);
+      assert.ok(robot.principal.kind === "deploy key");
+      assert.equal(event?.["key_id"], robot.principal.key.id);
     });
 
-    test("and are when a project was last active", async () => {
+    test("a push updates last_activity_at of the project", async () => {
       const { project, copy } = await pushedProject(on);
       const { write } = on.app.services.db;
       await sql`update projects set last_activity_at = '2020-01-01' where id = ${project.id}`.execute(write);
@@ -120,7 +120,7 @@ describe("pushes", () => {
       (await on.app.get(`/projects/${id}`, { token: on.owner.token })).body.default_branch;
     const headOf = (directory: string) => gitOutput(["symbolic-ref", "HEAD"], { cwd: directory });
 
-    test("make their branch the default one, if that is not among them", async () => {
+    test("the pushed branch becomes the default one if that does not exist", async () => {
       const project = await on.project();
       const copy = await workingCopy();
       assert.equal(await defaultOf(project.id), "main");
@@ -134,14 +134,14 @@ describe("pushes", () => {
       assert.equal(await defaultOf(project.id), "trunk");
     });
 
-    test("of many branches choose a usual one", async () => {
+    test("of many branches a usual name becomes the default", async () => {
       const project = await on.project();
       const copy = await workingCopy();
       assert.equal((await on.push(copy, project, on.owner, "main:bug/1", "main:master", "main:zoo")).code, 0);
       assert.equal(await defaultOf(project.id), "master");
     });
 
-    test("at once agree on one of them", async () => {
+    test("concurrent pushes agree on one default branch", async () => {
       const project = await on.project();
       const copy = await workingCopy();
       const names = ["one", "two", "three", "four"];
@@ -156,7 +156,7 @@ describe("pushes", () => {
     });
   });
 
-  describe("are held to rules", () => {
+  describe("rules", () => {
     test("a Developer neither rewrites nor deletes the default branch; a Maintainer may", async () => {
       const { project, copy, first } = await pushedProject(on);
       const developer = await on.member(project, "developer");
@@ -186,7 +186,7 @@ describe("pushes", () => {
       assert.equal(await on.refAt(project, "refs/heads/main"), "");
     });
 
-    test("a deploy key may what a Developer may, whoever made it", async () => {
+    test("a deploy key may do what a Developer may, whoever created it", async () => {
       const { project, copy, first } = await pushedProject(on);
       const robot = await on.openByKey(project);
       await gitOutput(["commit", "--quiet", "--amend", "--message=Other"], { cwd: copy });
@@ -197,7 +197,7 @@ describe("pushes", () => {
       assert.equal(await on.refAt(project, "refs/heads/main"), first);
     });
 
-    test("a name that some file systems take for the default branch is no way around", async () => {
+    test("a name that some file systems take for the default branch is protected too", async () => {
       const { project, copy, first } = await pushedProject(on);
       const developer = await on.member(project, "developer");
       assert.equal((await on.push(copy, project, on.owner, "main:MAIN")).code, 0);
@@ -207,12 +207,12 @@ describe("pushes", () => {
       assert.equal(await on.refAt(project, "refs/heads/MAIN"), first);
     });
 
-    test("a list that lies about where the default branch is changes nothing", async () => {
+    test("a wrong old id of the default branch changes nothing", async () => {
       const { project, copy, first } = await pushedProject(on);
       const opened = await on.open(await on.member(project, "developer"), project);
       const second = await commit(copy);
       assert.equal((await on.push(copy, project, on.owner, "main")).code, 0);
-      // Forward from a place that it left, and as if it were not there.
+      // A fast-forward from an earlier id, and a creation.
       await gitOutput(["reset", "--quiet", "--hard", first], { cwd: copy });
       const third = await commit(copy);
       for (const from of [first, ZERO_ID]) {
@@ -223,7 +223,7 @@ describe("pushes", () => {
       assert.equal((await on.events(project)).length, 2);
     });
 
-    test("only branches and tags are taken, and the rest of a push goes on without", async () => {
+    test("only branches and tags are accepted, and the rest of a push succeeds", async () => {
       const { project, copy, first } = await pushedProject(on);
       const hex = "0123456789012345678901234567890123456789";
       const refused = [
@@ -249,7 +249,7 @@ describe("pushes", () => {
       assert.equal((await on.events(project)).length, 2);
     });
 
-    test("what is left of a push may be without objects", async () => {
+    test("the accepted part of a push may have no objects", async () => {
       const { project, copy } = await pushedProject(on);
       assert.equal((await on.push(copy, project, on.owner, "main:old")).code, 0);
       await commit(copy);
@@ -258,7 +258,7 @@ describe("pushes", () => {
       assert.match(pushed.stderr, /refs\/notes\/x \(only branches/);
     });
 
-    test("a name that a shell would run is only a name", async () => {
+    test("a branch name is never run by a shell", async () => {
       const { project, copy, first } = await pushedProject(on);
       const name = "a'$(id>hacked)\";`id>hacked`&id>hacked\n".trim();
       await sql`update projects set default_branch = ${name} where id = ${project.id}`.execute(
@@ -274,25 +274,25 @@ describe("pushes", () => {
       assert.ok(!found.includes("hacked"));
     });
 
-    test("all or nothing of an atomic push is refused", async () => {
+    test("an atomic push is refused as a whole", async () => {
       const { project, copy } = await pushedProject(on);
       const pushed = await on.push(copy, project, on.owner, "--atomic", "main:good", "main:refs/notes/x");
       assert.match(pushed.stderr, /main -> good \(refused with the rest of an atomic push\)/);
       assert.equal(await on.refAt(project, "refs/heads/good"), "");
     });
 
-    test("options are taken if they are plain, and refused with the push if not", async () => {
+    test("plain push options are accepted, others refuse the push", async () => {
       const { project, copy } = await pushedProject(on);
       assert.equal(
         (await on.push(copy, project, on.owner, "-o", "ci.skip", "-o", "x=$(touch /tmp/x);", "main:a")).code,
         0,
       );
       const pushed = await on.push(copy, project, on.owner, "-o", "café", "main:b");
-      assert.match(pushed.stderr, /main -> b \(an option of a push is 1 to 1024 printable ASCII characters\)/);
+      assert.match(pushed.stderr, /main -> b \(a push option has 1 to 1024 printable ASCII characters\)/);
       assert.equal(await on.refAt(project, "refs/heads/b"), "");
     });
 
-    test("whoever sends on is told at once and read to the end", async () => {
+    test("a client that keeps sending gets the refusal at once and is read to the end", async () => {
       const { project, first } = await pushedProject(on);
       const input = new PassThrough();
       input.write(listOf([`${ZERO_ID} ${first} refs/notes/x`]));
@@ -309,7 +309,7 @@ describe("pushes", () => {
       await ended;
     });
 
-    test("whoever sends much is told as well", async () => {
+    test("a client that sends much gets the refusal too", async () => {
       const { project, copy } = await pushedProject(on);
       await gitOutput(["config", "http.postBuffer", "65536"], { cwd: copy });
       const noise = await gitOutput(["hash-object", "-w", "--stdin"], { cwd: copy, input: randomBytes(8_000_000) });
@@ -319,8 +319,8 @@ describe("pushes", () => {
     });
   });
 
-  describe("are answered only when they are told", () => {
-    test("the intent is there while git works, and goes when the client does", async () => {
+  describe("are answered only after they are recorded", () => {
+    test("the intent exists while git runs, and is dropped if the client disconnects", async () => {
       const { project, copy, first } = await pushedProject(on);
       const second = await commit(copy);
       const opened = await on.open(on.owner, project);
@@ -332,12 +332,12 @@ describe("pushes", () => {
       assert.equal(intent?.user_id, on.owner.id);
       input.destroy();
       await assert.rejects(buffer(answer));
-      await settlePushes(on.app.services);
+      await reconcilePushes(on.app.services);
       assert.deepEqual(await on.intents(project), []);
       assert.equal((await on.events(project)).length, 1);
     });
 
-    test("a caller who is gone ends git", async () => {
+    test("git stops when the caller disconnects", async () => {
       const { project, copy, first } = await pushedProject(on);
       const second = await commit(copy);
       const opened = await on.open(on.owner, project);
@@ -358,7 +358,7 @@ describe("pushes", () => {
       let answered = false;
       let answer: Promise<string> | undefined;
       await on.app.services.db.write.transaction().execute(async (tx) => {
-        await sql`select from repositories where project_id = ${project.id} for update`.execute(tx);
+        await sql`select from repositories where project_id = ${project.id} for no key update`.execute(tx);
         answer = sent(opened, [`${first} ${second} refs/heads/main`], pack).finally(() => (answered = true));
         await until("the ref moved", async () => (await on.refAt(project, "refs/heads/main")) === second);
         await sleep(300);
@@ -370,25 +370,25 @@ describe("pushes", () => {
       assert.deepEqual(await on.intents(project), []);
     });
 
-    test("nothing is acknowledged that could not be told, and it is told later", async () => {
+    test("a push that cannot be recorded is not acknowledged, and is recorded later", async () => {
       const { project, copy } = await pushedProject(on);
       const second = await commit(copy);
       await on.app.services.db.write.transaction().execute(async (tx) => {
-        await sql`select from repositories where project_id = ${project.id} for update`.execute(tx);
+        await sql`select from repositories where project_id = ${project.id} for no key update`.execute(tx);
         const pushed = await on.push(copy, project, on.owner, "main");
         assert.notEqual(pushed.code, 0);
         assert.doesNotMatch(pushed.stderr, /main -> main\n/);
       });
       assert.equal(await on.refAt(project, "refs/heads/main"), second);
       assert.equal((await on.events(project)).length, 1);
-      await until("the push is told", async () => {
-        await settlePushes(on.app.services);
+      await until("the push is recorded", async () => {
+        await reconcilePushes(on.app.services);
         return (await on.intents(project)).length === 0;
       });
       assert.deepEqual((await on.events(project)).map(({ commit_to }) => commit_to).slice(1), [second]);
     });
 
-    test("in the form that the client asked for", async () => {
+    test("the report has the form that the client requested", async () => {
       const { project, copy, first } = await pushedProject(on);
       const opened = await on.open(on.owner, project);
       const second = await commit(copy);
@@ -428,7 +428,7 @@ describe("pushes", () => {
       assert.equal((await on.events(project)).length, 1);
     });
 
-    test("a lock that a killed git left is removed once nobody can hold it any more", async () => {
+    test("a stale lock of a killed git is removed", async () => {
       const { project, copy } = await pushedProject(on);
       await commit(copy);
       const lock = join(project.directory, "refs/heads/main.lock");

@@ -1,0 +1,11 @@
+import type { Deletions } from "#domains/foundation/deletions/deletions.ts";
+
+export const storageDeletions: Deletions = {
+  columns: {
+    "repositories.project_id": "cascade",
+    "pushes.project_id": "cascade",
+    "pushes.repository_id": "cascade",
+    "pushes.user_id": "kept",
+    "pushes.key_id": "kept",
+  },
+};

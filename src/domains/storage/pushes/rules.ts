@@ -1,0 +1,56 @@
+import { hasRole } from "#access/containers.ts";
+import { actorOf } from "#access/principal.ts";
+import { isRemoval, type RefChange } from "#git/push-commands.ts";
+import { isBranchName } from "#lib/branch-names.ts";
+import type { RepositoryAccess } from "./access.ts";
+
+/** A ref is a file, written through a `.lock` file whose name is five bytes longer; file systems allow 255 bytes. */
+const MAX_NAME_PART_BYTES = 250;
+
+/** Who pushes, and to which project. */
+export type Pusher = Pick<RepositoryAccess, "principal" | "project">;
+
+/** Returns, by ref, why changes are refused without looking at their objects. */
+export function refusedChanges(pusher: Pusher, changes: readonly RefChange[]): Map<string, string> {
+  const refused = new Map<string, string>();
+  for (const change of changes) {
+    const problem = problemOf(pusher, change);
+    if (problem !== undefined) refused.set(change.ref, problem);
+  }
+  return refused;
+}
+
+function problemOf(pusher: Pusher, change: RefChange): string | undefined {
+  const name = shortName(change.ref);
+  if (name === undefined) return "only branches (refs/heads/) and tags (refs/tags/) can be pushed";
+  if (isRemoval(change)) {
+    const isProtected = isDefaultBranch(pusher, change.ref) && !isMaintainer(pusher);
+    return isProtected ? "you are not allowed to delete the default branch" : undefined;
+  }
+  if (!isBranchName(name)) return "the name is not allowed";
+  if (name.split("/").some((part) => Buffer.byteLength(part) > MAX_NAME_PART_BYTES)) {
+    return `a part of the name is longer than ${MAX_NAME_PART_BYTES} bytes`;
+  }
+  // It would be ambiguous with a commit.
+  if (/^[0-9a-f]{40}$/i.test(name)) return "a name must not look like the id of a commit";
+  return name.startsWith("refs/") ? "a name must not begin with refs/" : undefined;
+}
+
+/** The branches among the changes that only fast-forward: the default branch, unless a Maintainer pushes. */
+export const forwardOnly = (pusher: Pusher, changes: readonly RefChange[]): string[] =>
+  isMaintainer(pusher) ? [] : changes.map(({ ref }) => ref).filter((ref) => isDefaultBranch(pusher, ref));
+
+/** A deploy key never exceeds Developer. */
+const isMaintainer = ({ principal, project }: Pusher) => hasRole(actorOf(principal), project, "maintainer");
+
+function isDefaultBranch({ project }: Pusher, ref: string): boolean {
+  return project.default_branch !== null && sameFile(ref, `refs/heads/${project.default_branch}`);
+}
+
+/** Refs are files, and some file systems ignore case or Unicode normalization. */
+const sameFile = (one: string, other: string) => folded(one) === folded(other);
+const folded = (name: string) => name.normalize("NFC").toLowerCase();
+
+/** The name of a branch or tag without its prefix; undefined for other refs. */
+const shortName = (ref: string): string | undefined =>
+  /^refs\/(?:heads|tags)\/(?<name>.+)$/s.exec(ref)?.groups?.["name"];
