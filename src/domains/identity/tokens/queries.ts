@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Db } from "#db/database.ts";
 
-/** A token that was replaced may live on for a while, so it has ended only when its time has come. */
+/** `revoked_at` of a rotated token lies in the future during its grace period. */
 const revoked = sql<boolean>`t.revoked_at is not null and t.revoked_at <= now()`;
-/** The day on which a token ends, as an index has it; one without such a day ends after all others. */
-export const lastDay = sql<string>`coalesce(t.expires_at, 'infinity')`;
+/** The day on which a token expires, as in an index; a token without one sorts after all others. */
+export const expiryDay = sql<string>`coalesce(t.expires_at, 'infinity')`;
 const today = sql`(now() at time zone 'UTC')::date`;
-const expired = sql<boolean>`${lastDay} <= ${today}`;
+const expired = sql<boolean>`${expiryDay} <= ${today}`;
 
 export const tokenColumns = [
   "t.id",
@@ -21,7 +21,7 @@ export const tokenColumns = [
   expired.as("expired"),
 ] as const;
 
-/** Tokens, of one user where one is named; impersonation tokens are the administrators' own affair. */
+/** Tokens of one user or of all; impersonation tokens, which only administrators see, only if asked for. */
 export function tokensOf(db: Db, userId: number | undefined, { impersonation = false } = {}) {
   const query = db
     .selectFrom("personal_access_tokens as t")
@@ -37,8 +37,8 @@ export const areRevoked = (wanted: boolean): RawBuilder<boolean> =>
   wanted ? revoked : sql<boolean>`(t.revoked_at is null or t.revoked_at > now())`;
 
 export const areExpired = (wanted: boolean): RawBuilder<boolean> =>
-  wanted ? expired : sql<boolean>`${lastDay} > ${today}`;
+  wanted ? expired : sql<boolean>`${expiryDay} > ${today}`;
 
-/** Tokens that can still be used, or those that cannot. */
+/** Active tokens can still be used. */
 export const inState = (state: "active" | "inactive"): RawBuilder<boolean> =>
   state === "active" ? sql`(${areRevoked(false)} and ${areExpired(false)})` : sql`((${revoked}) or ${expired})`;

@@ -2,14 +2,19 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import Value from "typebox/value";
 import { noreplyDomain } from "#lib/noreply.ts";
-import { confirmAddress } from "#resources/accounts/actions.ts";
-import { makeGroup, word } from "#resources/groups/test-support.ts";
-import type { Link } from "#resources/mails/links.ts";
+import { confirmAddress } from "#domains/identity/accounts/actions.ts";
+import { makeGroup, word } from "#domains/organization/groups/test-support.ts";
+import type { Link } from "#domains/foundation/mails/links.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { until } from "#test/support/until.ts";
 import { ServiceAccount, ServiceAccountSummary } from "./entity.ts";
-import { mailsFor, type Made, makeAccount, makeAccountToken } from "./test-support.ts";
+import {
+  mailsFor,
+  type Made,
+  makeAccount,
+  makeAccountToken,
+} from "#domains/organization/group-service-accounts/test-support.ts";
 
 describe("service accounts", () => {
   let app: TestApp;
@@ -30,7 +35,7 @@ describe("service accounts", () => {
     app.services.db.write.selectFrom("users").selectAll().where("id", "=", id).executeTakeFirst();
   const patch = (path: string, payload: object, as = admin) => app.call("PATCH", path, { token: as.token, payload });
 
-  /** Both kinds, with where they are made and changed, and by whom. */
+  /** Both kinds, with the paths that create and change them, and the caller. */
   const kinds = [
     { what: "of the instance", by: () => admin, path: () => "/service_accounts", prefix: () => "service_account_" },
     {
@@ -49,7 +54,7 @@ describe("service accounts", () => {
         return body;
       };
 
-      test("nothing needs to be chosen", async () => {
+      test("are created with defaults if no field is sent", async () => {
         const { id, username, name, email } = await made();
         assert.equal(name, "Service account user");
         assert.match(username, new RegExp(`^${prefix()}[0-9a-f]{32}$`));
@@ -73,7 +78,7 @@ describe("service accounts", () => {
         assert.deepEqual(members, [], "a member of nothing");
       });
 
-      test("blank values are as good as none; the address comes from the generated name", async () => {
+      test("blank values count as absent; the address is made from the generated name", async () => {
         const blank = await made({ name: " ", username: "", email: "" });
         assert.equal(blank.name, "Service account user");
         const username = word("robot");
@@ -83,7 +88,7 @@ describe("service accounts", () => {
         assert.match(named.email, new RegExp(`^${prefix()}[0-9a-f]{32}@noreply\\.`));
       });
 
-      test("a name or an address that is taken is 400", async () => {
+      test("a taken username or address is 400", async () => {
         const { username, email } = await app.makeUser();
         const text = "400 Bad request - ";
         for (const [payload, message] of [
@@ -113,15 +118,15 @@ describe("service accounts", () => {
         }
       });
 
-      test("what is no name or address is refused by field", async () => {
+      test("an invalid username or address is reported by field", async () => {
         assert.ok("username" in (await create({ username: "no spaces" })).body.message);
         assert.deepEqual((await create({ email: "nowhere" })).body, { message: { email: ["is invalid"] } });
         const reserved = await create({ email: `mine@${noreplyDomain(undefined)}` });
         assert.equal(reserved.status, 400);
-        assert.ok("email" in reserved.body.message, "addresses that we give out are nobody's to choose");
+        assert.ok("email" in reserved.body.message, "addresses that the server assigns cannot be chosen");
       });
 
-      test("a chosen address waits for confirmation, unless an administrator gives it and the instance wants none", async () => {
+      test("a chosen address must be confirmed, unless an administrator sets it and the instance requires no confirmation", async () => {
         const chosen = `${word("free")}@example.com`;
         const free = await made({ email: chosen });
         const isTrusted = by() === admin;
@@ -142,7 +147,7 @@ describe("service accounts", () => {
           const email = `${word("wait")}@example.com`;
           const waiting = await made({ email });
           assert.equal(waiting.email, email);
-          assert.equal("unconfirmed_email" in waiting, false);
+          assert.equal(waiting.unconfirmed_email, email);
           assert.equal((await rowOf(waiting.id))?.confirmed_at, null);
           assert.deepEqual(await mailsFor(app, waiting.id), [{ kind: "confirm_email", email }]);
           const { token } = await app.makeToken(waiting.id);
@@ -171,7 +176,7 @@ describe("service accounts", () => {
         assert.deepEqual(body, isTrusted ? { ...free, email: at } : { ...free, unconfirmed_email: at });
       });
 
-      test("changed: name, username and nothing else; blank and left out stay", async () => {
+      test("name and username can be changed; unknown, blank and missing fields are ignored", async () => {
         const account = await made();
         for (const payload of [{}, { name: "", username: " ", email: "" }]) {
           const { status, body } = await patch(`${path()}/${account.id}`, payload, by());
@@ -195,7 +200,7 @@ describe("service accounts", () => {
         assert.equal(space?.path, username);
       });
 
-      test("listed by id or username, by number or by position", async () => {
+      test("are listed by id or username, with offset or keyset paging", async () => {
         for (let count = 0; count < 3; count++) await made();
         const list = async (query: string) =>
           (await app.get(`${path()}?${query}`, { token: by().token })).body as Made[];
@@ -223,13 +228,13 @@ describe("service accounts", () => {
     });
   }
 
-  test("the list of the instance shows those of groups too, without addresses", async () => {
+  test("the list of the instance includes accounts of groups, without addresses", async () => {
     const account = await makeAccount(app, owner, group.id);
     const { body } = await app.get("/service_accounts?per_page=1", { token: admin.token });
     assert.deepEqual(body, [{ id: account.id, username: account.username, name: account.name }]);
   });
 
-  test("an account of the instance: who it is, and who it is not", async () => {
+  test("PATCH /service_accounts/:id is 404 for an unknown user and 400 for one of another type", async () => {
     const missing = await patch("/service_accounts/999999999", {});
     assert.equal(missing.status, 404);
     assert.deepEqual(missing.body, { message: "404 Not found" });
@@ -241,7 +246,7 @@ describe("service accounts", () => {
     assert.equal((await patch(`/service_accounts/${account.id}`, { name: "Any" })).body.name, "Any");
   });
 
-  test("an address in a domain that the group has verified counts at once", async () => {
+  test("an address in a domain that the group has verified needs no confirmation", async () => {
     await app.services.db.write
       .insertInto("verified_domains")
       .values(
@@ -265,7 +270,8 @@ describe("service accounts", () => {
       assert.equal((await rowOf(asked.id))?.confirmed_at, null);
       const email = `${word("c")}@ours.example`;
       const moved = await patch(`/groups/${group.id}/service_accounts/${asked.id}`, { email }, owner);
-      assert.deepEqual(moved.body, { ...asked, email });
+      const { unconfirmed_email: _, ...confirmed } = asked;
+      assert.deepEqual(moved.body, { ...confirmed, email });
       const elsewhere = await makeGroup(app, owner);
       const other = await makeAccount(app, owner, elsewhere.id, { email: `${word("d")}@ours.example` });
       assert.equal((await rowOf(other.id))?.confirmed_at, null, "another group's domain proves nothing");
@@ -278,7 +284,7 @@ describe("service accounts", () => {
     }
   });
 
-  test("nobody signs in as one, whatever an administrator sets", async () => {
+  test("nobody can sign in as a service account, even with a password", async () => {
     const { id, username } = await makeAccount(app, owner, group.id);
     const password = "Nine-Knots-And-A-Splice";
     const digest = await app.services.passwords.hash(password);
@@ -286,7 +292,7 @@ describe("service accounts", () => {
     assert.equal((await app.post("/session", { payload: { login: username, password } })).status, 401);
   });
 
-  test("deleted: its tokens end at once and nobody finds it any more", async () => {
+  test("deleting one revokes its tokens at once and hides it", async () => {
     const account = await makeAccount(app, owner, group.id);
     const { token } = await makeAccountToken(app, owner, group.id, account.id);
     const path = `/groups/${group.id}/service_accounts/${account.id}`;
@@ -312,7 +318,7 @@ describe("service accounts", () => {
     assert.equal((await app.delete(`${path}?hard_delete=true`, { token: owner.token })).status, 204);
   });
 
-  test("what is done is in the group's own log, without a secret", async () => {
+  test("changes are in the audit log of the group, without secrets", async () => {
     const account = await makeAccount(app, owner, group.id);
     const { token } = await makeAccountToken(app, owner, group.id, account.id);
     const { body, text } = await app.get(`/groups/${group.id}/audit_events`, { token: owner.token });

@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
+import type { CreatedToken } from "./actions.ts";
 import type { TokenRow } from "./queries.ts";
 
 const token = {
@@ -17,9 +18,15 @@ const token = {
 
 export const Token = Type.Object(token, { additionalProperties: false, title: "Token" });
 
-/** A token just made: the only answer that ever shows its value. */
+/** A new token: no other response ever shows its value. */
 export const NewToken = Type.Object(
-  { ...token, token: Type.String() },
+  {
+    ...token,
+    token: Type.String(),
+    warning: Type.Optional(
+      Type.String({ description: "Why requests with the token are refused until the account changes" }),
+    ),
+  },
   { additionalProperties: false, title: "NewToken" },
 );
 
@@ -36,7 +43,8 @@ export const presentToken = (row: TokenRow): Static<typeof Token> => ({
   expires_at: row.expires_at,
 });
 
-export const presentNewToken = (row: TokenRow, value: string): Static<typeof NewToken> => ({
+export const presentNewToken = ({ row, value, problem }: CreatedToken): Static<typeof NewToken> => ({
   ...presentToken(row),
   token: value,
+  ...(problem !== undefined && { warning: `Requests with this token are refused for now: ${problem}` }),
 });

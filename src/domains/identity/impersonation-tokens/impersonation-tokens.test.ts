@@ -26,7 +26,7 @@ describe("impersonation tokens", () => {
   const ids = async (query = "") =>
     (await app.get(`${path()}?${query}`, { token: admin.token })).body.map(({ id }: { id: number }) => id);
 
-  test("made by an administrator, they act as the user", async () => {
+  test("are created by administrators and act as the user", async () => {
     const made = await create();
     assert.ok(Value.Check(NewImpersonationToken, made));
     const shown = await app.get(path(made.id), { token: admin.token });
@@ -36,7 +36,7 @@ describe("impersonation tokens", () => {
     assert.equal((await app.get(path(), { token: made.token })).status, 403, "with the user's rights, no more");
   });
 
-  test("what is done with one is recorded as done so", async () => {
+  test("requests made with one are audited as impersonation", async () => {
     const { id, token } = await create();
     const did = await app.post("/user/personal_access_tokens", {
       token,
@@ -59,7 +59,7 @@ describe("impersonation tokens", () => {
     assert.equal("impersonation_token_id" in (plain as object), false);
   });
 
-  test("all, active or inactive ones of one user", async () => {
+  test("are listed for one user: all, active or inactive", async () => {
     const active = await create();
     const expired = await app.makeToken(user.id, { impersonation: true, expires_at: "2020-01-01" });
     const revoked = await app.makeToken(user.id, { impersonation: true, revoked_at: "2020-01-01" });
@@ -74,7 +74,7 @@ describe("impersonation tokens", () => {
     assert.equal((await app.get(`${path()}?state=asleep`, { token: admin.token })).status, 400);
   });
 
-  test("nobody but administrators sees, makes or ends them, least of all the user", async () => {
+  test("only administrators see, create or revoke them, not even the user", async () => {
     const { id, token } = await create();
     for (const [as, expected] of [
       [user.token, 403],
@@ -97,14 +97,14 @@ describe("impersonation tokens", () => {
     assert.equal((await app.get("/user", { token })).status, 200);
   });
 
-  test("revoked, they end at once; a second time is 400", async () => {
+  test("end at once when revoked; revoking twice is 400", async () => {
     const { id, token } = await create();
     assert.equal((await app.delete(path(id), { token: admin.token })).status, 204);
     assert.equal((await app.get("/user", { token })).status, 401);
     assert.equal((await app.delete(path(id), { token: admin.token })).status, 400);
   });
 
-  test("a token of another user, or of another kind, is not there", async () => {
+  test("a token of another user or of another kind is 404", async () => {
     const { id } = await create();
     for (const wrong of [path(id, admin.id), path(user.tokenId), path(999_999_999)]) {
       for (const { status, body } of [
@@ -121,7 +121,7 @@ describe("impersonation tokens", () => {
     assert.equal(made.status, 404);
   });
 
-  test("as narrow as other tokens: scopes, longest life, state of the user", async () => {
+  test("have the limits of other tokens: scopes, maximum lifetime, state of the user", async () => {
     const refused = await app.post(path(), { token: admin.token, payload: { name: "n", scopes: ["sudo"] } });
     assert.equal(refused.status, 400);
     const late = await app.post(path(), { token: admin.token, payload: { ...named, expires_at: "9999-12-31" } });

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import Value from "typebox/value";
-import { SCOPES } from "#access/scopes.ts";
+import { ADMINISTRATOR_SCOPES, SCOPES } from "#access/scopes.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
+import { beginSession } from "#test/support/sessions.ts";
 import { NewToken, Token } from "./entity.ts";
 
-/** A day of UTC, so many days from now. */
+/** The date in UTC this many days from now. */
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 
 describe("personal access tokens", () => {
@@ -24,7 +25,7 @@ describe("personal access tokens", () => {
   const named = { name: "n", scopes: ["api"] };
   const works = async (token: string) => (await app.get("/user", { token })).status === 200;
 
-  test("made for a user by an administrator; the value is shown this once", async () => {
+  test("an administrator creates a token for a user; the value is shown only once", async () => {
     const { status, body } = await create({ ...named, description: "d", expires_at: inDays(10) });
     assert.equal(status, 201);
     assert.ok(Value.Check(NewToken, body));
@@ -46,7 +47,7 @@ describe("personal access tokens", () => {
     assert.equal("token" in again.body, false);
   });
 
-  test("only administrators make them for others", async () => {
+  test("only administrators create tokens for others", async () => {
     const path = `/users/${user.id}/personal_access_tokens`;
     assert.equal((await app.post(path, { token: user.token, payload: named })).status, 403);
     assert.equal((await app.post(path, { payload: named })).status, 401);
@@ -55,7 +56,7 @@ describe("personal access tokens", () => {
     assert.deepEqual(body, { message: "404 User Not Found" });
   });
 
-  test("without expires_at it lives 365 days, which is also the longest", async () => {
+  test("a token without expires_at expires after 365 days, which is also the maximum", async () => {
     assert.equal((await create(named)).body.expires_at, inDays(365));
     assert.equal((await create({ ...named, expires_at: inDays(365) })).body.expires_at, inDays(365));
     for (const expires_at of [inDays(366), "9999-12-31", inDays(0), "2001-01-01"]) {
@@ -68,7 +69,7 @@ describe("personal access tokens", () => {
     }
   });
 
-  test("scopes: all of the family's, sudo and admin_mode only on administrators' tokens", async () => {
+  test("all scopes are accepted, sudo and admin_mode only for administrators", async () => {
     const { body } = await create({ ...named, scopes: [...SCOPES] }, admin.id);
     assert.deepEqual(body.scopes.toSorted(), SCOPES.toSorted());
     for (const scope of ["sudo", "admin_mode"]) {
@@ -85,17 +86,51 @@ describe("personal access tokens", () => {
     assert.deepEqual((await create({ scopes: ["api"] })).body, { error: "name is missing" });
   });
 
-  test("for oneself only what opens no more: k8s_proxy and self_rotate", async () => {
-    const own = (scopes: string[]) =>
-      app.post("/user/personal_access_tokens", { token: user.token, payload: { name: "o", scopes } });
-    const { status, body } = await own(["k8s_proxy", "self_rotate"]);
-    assert.equal(status, 201);
-    assert.equal(body.user_id, user.id);
-    for (const scope of ["api", "read_api", "sudo"]) assert.equal((await own([scope])).status, 400, scope);
-    assert.equal((await app.post("/user/personal_access_tokens", { payload: named })).status, 401);
+  describe("of the calling user", () => {
+    const OWN = "/user/personal_access_tokens";
+    const bySession = async (who: TestUser, payload: object, headers = {}) =>
+      app.post(OWN, { headers: { ...(await beginSession(app.services.db.write, who.id)), ...headers }, payload });
+
+    test("by session: any scope that the user may hold", async () => {
+      const forUsers = SCOPES.filter((scope) => !ADMINISTRATOR_SCOPES.includes(scope));
+      const { status, body, headers } = await bySession(user, { name: "laptop", scopes: forUsers });
+      assert.equal(status, 201);
+      assert.ok(Value.Check(NewToken, body));
+      assert.equal(body.user_id, user.id);
+      assert.deepEqual(body.scopes.toSorted(), forUsers.toSorted());
+      assert.equal(headers["cache-control"], "no-store");
+      assert.equal((await app.get("/user", { token: body.token })).body.id, user.id);
+      for (const scope of ADMINISTRATOR_SCOPES) {
+        const scopes = ["api", scope];
+        assert.equal((await bySession(user, { name: "n", scopes })).status, 400, scope);
+        assert.deepEqual((await bySession(admin, { name: "n", scopes })).body.scopes, scopes);
+      }
+      assert.ok(!app.logged.join("").includes(body.token));
+    });
+
+    test("by session: only from the same site and with the CSRF token", async () => {
+      for (const headers of [{ "sec-fetch-site": "cross-site" }, { "x-csrf-token": "x" }])
+        assert.equal((await bySession(user, named, headers)).status, 403, JSON.stringify(headers));
+    });
+
+    test("by token: only k8s_proxy and self_rotate, whatever the scopes of the token", async () => {
+      const own = (payload: object, token = user.token) => app.post(OWN, { token, payload });
+      const { status, body } = await own({ name: "o", scopes: ["k8s_proxy", "self_rotate"] });
+      assert.equal(status, 201);
+      assert.equal(body.user_id, user.id);
+      const all = await app.makeToken(admin.id, { scopes: [...SCOPES] });
+      for (const scope of ["api", "read_api", "sudo"]) {
+        for (const token of [user.token, all.token]) {
+          const refused = await own({ name: "o", scopes: ["k8s_proxy", scope] }, token);
+          assert.equal(refused.status, 400, scope);
+          assert.deepEqual(refused.body, { error: "scopes does not have a valid value" });
+        }
+      }
+      assert.equal((await app.post(OWN, { payload: named })).status, 401);
+    });
   });
 
-  test("self: the token of the request", async () => {
+  test("self is the token of the request", async () => {
     const { id, token } = await app.makeToken(user.id, { name: "me" });
     const { body } = await app.get("/personal_access_tokens/self", { token });
     assert.equal(body.id, id);
@@ -106,7 +141,7 @@ describe("personal access tokens", () => {
     assert.equal((await app.get(`/personal_access_tokens/self?sudo=${user.id}`, { token: sudo.token })).status, 400);
   });
 
-  test("revoking: one's own or, for administrators, anybody's; a second time is 400", async () => {
+  test("users revoke their own tokens, administrators any; revoking twice is 400", async () => {
     const mine = await app.makeToken(user.id);
     assert.equal((await app.delete(`/personal_access_tokens/${mine.id}`, { token: user.token })).status, 204);
     assert.equal(await works(mine.token), false);
@@ -130,7 +165,7 @@ describe("personal access tokens", () => {
     );
   });
 
-  test("what was done is recorded, without the value", async () => {
+  test("changes are audited, without the value", async () => {
     const { body, headers } = await create(named);
     const row = await app.services.db.read
       .selectFrom("audit_events")

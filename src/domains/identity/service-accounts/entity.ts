@@ -3,7 +3,7 @@ import type { AccountRow } from "./queries.ts";
 
 const named = { id: Type.Integer(), username: Type.String(), name: Type.String() };
 
-/** A service account as the list of all of them shows it. */
+/** A service account in the list of the instance. */
 export const ServiceAccountSummary = Type.Object(named, {
   additionalProperties: false,
   title: "ServiceAccountSummary",
@@ -13,7 +13,7 @@ export const ServiceAccount = Type.Object(
   {
     ...named,
     email: Type.String(),
-    unconfirmed_email: Type.Optional(Type.String({ description: "An address that waits to be confirmed" })),
+    unconfirmed_email: Type.Optional(Type.String({ description: "An address that is not confirmed yet" })),
   },
   { additionalProperties: false, title: "ServiceAccount" },
 );
@@ -24,8 +24,8 @@ export const presentSummary = ({ id, username, name }: AccountRow): Static<typeo
   name,
 });
 
-export const presentAccount = (row: AccountRow): Static<typeof ServiceAccount> => ({
-  ...presentSummary(row),
-  email: row.email,
-  ...(row.unconfirmed_email !== null && { unconfirmed_email: row.unconfirmed_email }),
-});
+export function presentAccount(row: AccountRow): Static<typeof ServiceAccount> {
+  // A new account has the address that waits as its own, a changed one keeps its old address until then.
+  const waiting = row.unconfirmed_email ?? (row.confirmed_at === null ? row.email : null);
+  return { ...presentSummary(row), email: row.email, ...(waiting !== null && { unconfirmed_email: waiting }) };
+}

@@ -3,9 +3,9 @@ import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { tokenDigest } from "#access/authenticate.ts";
-import { callerByDigest } from "#access/callers.ts";
-import { removeOldAnswers } from "#http/kept-answers.ts";
-import { makePerson, signIn } from "#resources/sessions/test-support.ts";
+import { tokenByDigest } from "#access/acting-users.ts";
+import { removeExpiredResponses } from "#http/idempotency/responses.ts";
+import { makePerson, signIn } from "#domains/identity/sessions/test-support.ts";
 import { type Reply, type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { personalAccessTokens } from "./routes.ts";
 
@@ -39,7 +39,7 @@ describe("Idempotency-Key", () => {
   const change = (id: number, columns: { revoked_at?: string; expires_at?: string }) =>
     app.services.db.write.updateTable("personal_access_tokens").set(columns).where("id", "=", id).execute();
 
-  test("asked again, the answer is the same and nothing is done twice", async () => {
+  test("a repeated request gets the same response and changes nothing", async () => {
     const key = newKey();
     const name = `k-${key}`;
     const first = await create(key, { name, scopes: ["api"] });
@@ -60,7 +60,7 @@ describe("Idempotency-Key", () => {
     assert.equal(rows[0]?.count, 1);
   });
 
-  test("on every route that makes a token", async () => {
+  test("works on every endpoint that creates a token", async () => {
     const { id } = await app.makeToken(user.id);
     const impersonate = `/users/${user.id}/impersonation_tokens`;
     for (const [path, token, payload] of [
@@ -78,12 +78,12 @@ describe("Idempotency-Key", () => {
     }
   });
 
-  test("a rotated token may ask again for its successor, and for nothing else", async () => {
+  test("a rotated token can repeat only the request for its successor", async () => {
     const old = await app.makeToken(user.id);
     const key = newKey();
     const first = await rotateSelf(old.token, key);
     assert.equal(first.status, 200);
-    // Much later than anybody would be taken for another who asked at the same moment.
+    // Long after the leeway for concurrent requests.
     await change(old.id, { revoked_at: "2020-01-01" });
     const again = await rotateSelf(old.token, key);
     assert.equal(again.status, 200);
@@ -99,7 +99,7 @@ describe("Idempotency-Key", () => {
     assert.equal(await works(first.body.token), false, "which is reuse");
   });
 
-  test("by its id as well, and while it lives out its grace", async () => {
+  test("works by the token's id too, and during its grace period", async () => {
     const old = await app.makeToken(user.id);
     const key = newKey();
     const path = `/personal_access_tokens/${old.id}/rotate`;
@@ -110,7 +110,7 @@ describe("Idempotency-Key", () => {
     assert.equal((await post(path, old.token, key, { grace_period: 1 })).text, first.text, "after its grace");
   });
 
-  test("however its parameters are sent", async () => {
+  test("works however the parameters are sent", async () => {
     const old = await app.makeToken(user.id);
     const form = new FormData();
     form.set("grace_period", "0");
@@ -123,7 +123,7 @@ describe("Idempotency-Key", () => {
     assert.equal((await ask()).text, first.text);
   });
 
-  test("by a session as well", async () => {
+  test("works for a session too", async () => {
     const { headers } = await signIn(app, await makePerson(app));
     const ask = () =>
       app.post("/user/personal_access_tokens", {
@@ -135,7 +135,7 @@ describe("Idempotency-Key", () => {
     assert.equal((await ask()).text, first.text);
   });
 
-  test("the same key for another request is 422, and nothing is done", async () => {
+  test("the same key for another request is 422, and changes nothing", async () => {
     const key = newKey();
     assert.equal((await create(key)).status, 201);
     const name = `other-${key}`;
@@ -146,7 +146,7 @@ describe("Idempotency-Key", () => {
     assert.equal(await countOf(name), 0);
   });
 
-  test("a key is its token's own", async () => {
+  test("a key belongs to one token", async () => {
     const key = newKey();
     const other = await app.makeToken(admin.id);
     const first = await create(key);
@@ -155,7 +155,7 @@ describe("Idempotency-Key", () => {
     assert.equal(second.headers["idempotency-replayed"], undefined);
   });
 
-  test("who acts is part of the request", async () => {
+  test("the user of sudo is part of the request", async () => {
     const sudoer = await app.makeToken(admin.id, { scopes: ["api", "sudo"] });
     const key = newKey();
     const as = (sudo: string) =>
@@ -169,7 +169,7 @@ describe("Idempotency-Key", () => {
     assert.equal((await as((await app.makeUser()).username)).status, 422);
   });
 
-  test("one to 255 printable characters of ASCII; who is not let in learns of nothing else", async () => {
+  test("a key has 1 to 255 printable ASCII characters, which is checked after access", async () => {
     for (const key of ["", "x".repeat(256), "schlüssel", "tab\tin it"]) {
       const { status, body } = await create(key);
       assert.equal(status, 400, key);
@@ -180,13 +180,13 @@ describe("Idempotency-Key", () => {
     for (const key of ["x".repeat(255), "a b~!\"'"]) assert.equal((await create(key)).status, 201);
   });
 
-  test("a refused request keeps nothing", async () => {
+  test("nothing is stored for a refused request", async () => {
     const key = newKey();
     assert.equal((await create(key, { name: "k", scopes: ["sudo"] })).status, 400);
     assert.equal((await create(key, { name: "k", scopes: ["api"] })).status, 201);
   });
 
-  test("whoever asks again must still be allowed to", async () => {
+  test("a repeated request must still be allowed", async () => {
     const former = await app.makeUser({ admin: true });
     const key = newKey();
     assert.equal((await create(key, undefined, former.token)).status, 201);
@@ -219,7 +219,7 @@ describe("Idempotency-Key", () => {
 
   const ended = (id: number) => app.delete(`/personal_access_tokens/${id}`, { token: admin.token });
 
-  test("a token that was ended by another rotation is refused", async () => {
+  test("a token that another rotation revoked is refused", async () => {
     const old = await app.makeToken(admin.id);
     const key = newKey();
     assert.equal((await create(key, undefined, old.token)).status, 201);
@@ -228,7 +228,7 @@ describe("Idempotency-Key", () => {
     assert.equal((await create(key, undefined, old.token)).status, 401);
   });
 
-  test("ten minutes long, then the key is free", async () => {
+  test("a key is valid for ten minutes, then it can be used again", async () => {
     const key = newKey();
     const first = await create(key);
     await age(key, 590);
@@ -245,7 +245,7 @@ describe("Idempotency-Key", () => {
     assert.equal((await rotateSelf(old.token, key)).status, 401);
   });
 
-  test("at the same moment: one does it, the others are told the same", async () => {
+  test("of concurrent requests one is executed, the others get its response", async () => {
     const old = await app.makeToken(user.id);
     const key = newKey();
     const answers = await Promise.all(Array.from({ length: 20 }, () => rotateSelf(old.token, key)));
@@ -254,16 +254,16 @@ describe("Idempotency-Key", () => {
     assert.equal(answers.filter(({ headers }) => headers["idempotency-replayed"] === undefined).length, 1);
   });
 
-  test("also if the other comes to its end between looking for its answer and looking at the token", async () => {
+  test("works even if the first request ends between the lookups of its response and of the token", async () => {
     const old = await app.makeToken(user.id);
     const key = newKey();
     const { rotateSelf: usual } = personalAccessTokens;
     let first: Reply | undefined;
     const access = {
       ...usual.access,
-      async findCaller(...given: Parameters<typeof callerByDigest>) {
+      async findToken(...given: Parameters<typeof tokenByDigest>) {
         first ??= await rotateSelf(old.token, key);
-        return callerByDigest(...given);
+        return tokenByDigest(...given);
       },
     };
     const slow = await testApp({
@@ -282,7 +282,7 @@ describe("Idempotency-Key", () => {
     }
   });
 
-  test("what is kept is sealed, and removed when it is old", async () => {
+  test("stored responses are sealed, and removed when they expire", async () => {
     const key = newKey();
     const { body } = await create(key);
     const kept = await app.services.db.read
@@ -292,10 +292,10 @@ describe("Idempotency-Key", () => {
       .executeTakeFirstOrThrow();
     assert.equal(kept.caller_digest.toString("hex"), tokenDigest(admin.token));
     for (const text of ["flpat-", body.token.slice(6)]) assert.ok(!kept.sealed_answer?.includes(text));
-    await app.services.db.transaction(removeOldAnswers);
+    await app.services.db.transaction(removeExpiredResponses);
     assert.equal((await create(key)).body.id, body.id);
     await age(key, 601);
-    await app.services.db.transaction(removeOldAnswers);
+    await app.services.db.transaction(removeExpiredResponses);
     const left = await app.services.db.read.selectFrom("kept_answers").select("key").where("key", "=", key).execute();
     assert.deepEqual(left, []);
   });

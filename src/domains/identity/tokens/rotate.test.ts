@@ -21,7 +21,7 @@ describe("rotation of tokens", () => {
     app.post(`/personal_access_tokens/${id}/rotate`, { token, ...(payload && { payload }) });
   const works = async (token: string) => (await app.get("/user", { token })).status === 200;
 
-  test("200 with the successor, and the old one ends at once", async () => {
+  test("returns the successor, and the old token ends at once", async () => {
     const old = await app.makeToken(user.id, { name: "deploys", description: "d", scopes: ["api", "read_user"] });
     const { status, body } = await rotate(old.id, user.token);
     assert.equal(status, 200);
@@ -35,7 +35,7 @@ describe("rotation of tokens", () => {
     assert.equal(await works(user.token), true, "other tokens stay");
   });
 
-  test("one week by default, or as asked", async () => {
+  test("the successor expires after a week, or as requested", async () => {
     const { id } = await app.makeToken(user.id);
     const first = await rotate(id, user.token);
     assert.equal(first.body.expires_at, inDays(7));
@@ -46,7 +46,7 @@ describe("rotation of tokens", () => {
     assert.equal(await works(second.body.token), true, "a refused rotation ends nothing");
   });
 
-  test("the longest lifetime where the setting require_token_expiry is off", async () => {
+  test("the successor gets the maximum lifetime if the setting require_token_expiry is off", async () => {
     const relaxed = await testApp({ databaseUrl: await freshDatabase() });
     try {
       await relaxed.services.db.write.updateTable("settings").set({ require_token_expiry: false }).execute();
@@ -58,7 +58,7 @@ describe("rotation of tokens", () => {
     }
   });
 
-  test("itself, by its own value", async () => {
+  test("a token can rotate itself", async () => {
     const own = await app.makeToken(user.id);
     const { status, body } = await rotate("self", own.token);
     assert.equal(status, 200);
@@ -66,7 +66,7 @@ describe("rotation of tokens", () => {
     assert.equal(await works(body.token), true);
   });
 
-  test("one's own or, for administrators, anybody's; another's is as if it were not there", async () => {
+  test("users rotate their own tokens, administrators any; a token of another user is answered like a missing one", async () => {
     const theirs = await app.makeToken(admin.id);
     assert.equal((await rotate(theirs.id, user.token)).status, 404);
     const mine = await app.makeToken(user.id);
@@ -81,7 +81,7 @@ describe("rotation of tokens", () => {
     assert.deepEqual(body, { message: "400 Bad request - Token already revoked" });
   });
 
-  test("two who rotate at once: one successor, the other is refused", async () => {
+  test("of two concurrent rotations one succeeds", async () => {
     const { id } = await app.makeToken(user.id);
     const answers = await Promise.all([1, 2, 3].map(() => rotate(id, user.token)));
     assert.deepEqual(
@@ -97,7 +97,7 @@ describe("rotation of tokens", () => {
       .where("id", "in", ids)
       .execute();
 
-  /** A token, its successor and that one's successor, rotated a while ago. */
+  /** A token, its successor and the successor's successor, rotated a while ago. */
   async function chain(seconds = 11) {
     const first = await app.makeToken(user.id);
     const second = (await rotate("self", first.token)).body;
@@ -106,7 +106,7 @@ describe("rotation of tokens", () => {
     return { first, second, third };
   }
 
-  test("a revoked token shown to a rotate path: 401, and everything that came from it ends", async () => {
+  test("rotating with a revoked token is 401 and revokes all its successors", async () => {
     for (const path of ["self", "id"] as const) {
       const { first, second, third } = await chain();
       assert.equal(await works(third.token), true);
@@ -117,7 +117,7 @@ describe("rotation of tokens", () => {
     }
   });
 
-  test("but not within ten seconds of its end: whoever asked at the same moment is no thief", async () => {
+  test("within ten seconds of the revocation the successors stay, since the requests may be concurrent", async () => {
     const { first, second, third } = await chain(8);
     for (const token of [first.token, second.token]) {
       const { status, body } = await rotate("self", token);
@@ -127,7 +127,7 @@ describe("rotation of tokens", () => {
     assert.equal(await works(third.token), true);
   });
 
-  test("also when the revoked token is past its time as well", async () => {
+  test("a revoked token that has expired revokes its successors too", async () => {
     const { first, third } = await chain();
     await app.services.db.write
       .updateTable("personal_access_tokens")
@@ -138,7 +138,7 @@ describe("rotation of tokens", () => {
     assert.equal(await works(third.token), false);
   });
 
-  test("only there, and only what came from it", async () => {
+  test("other endpoints and other tokens are not affected", async () => {
     const { second, third } = await chain();
     assert.equal((await app.get("/user", { token: second.token })).status, 401);
     assert.equal(await works(third.token), true, "an ordinary path ends nothing");
@@ -150,7 +150,7 @@ describe("rotation of tokens", () => {
   describe("with a grace period", () => {
     const one = async (id: number) => (await app.get(`/personal_access_tokens/${id}`, { token: admin.token })).body;
 
-    test("the old one lives on beside its successor, as active as before", async () => {
+    test("the old token still works beside its successor, and is shown as active", async () => {
       const old = await app.makeToken(user.id);
       const { status, body } = await rotate(old.id, user.token, { grace_period: 600 });
       assert.equal(status, 200);
@@ -170,7 +170,7 @@ describe("rotation of tokens", () => {
       assert.ok(rows[0] && rows[0].seconds > 590 && rows[0].seconds <= 600);
     });
 
-    test("and ends when it is over, without anybody's doing", async () => {
+    test("the old token ends with the period", async () => {
       const old = await app.makeToken(user.id);
       const { body } = await rotate(old.id, user.token, { grace_period: 1 });
       assert.equal(await works(old.token), true);
@@ -188,7 +188,7 @@ describe("rotation of tokens", () => {
       }
     });
 
-    test("it cannot be rotated again, by itself or by its id, but it can be ended at once", async () => {
+    test("the old token cannot be rotated again, but it can be revoked at once", async () => {
       const old = await app.makeToken(user.id);
       const { body } = await rotate("self", old.token, { grace_period: 600 });
       for (const again of [await rotate("self", old.token), await rotate(old.id, admin.token, { grace_period: 5 })]) {
@@ -201,7 +201,7 @@ describe("rotation of tokens", () => {
       assert.equal((await app.delete(`/personal_access_tokens/${old.id}`, { token: admin.token })).status, 400);
     });
 
-    test("shown to a rotate path long after its grace, it ends its family", async () => {
+    test("rotating with the old token long after the period revokes its successors", async () => {
       const old = await app.makeToken(user.id);
       const { body } = await rotate("self", old.token, { grace_period: 600 });
       const next = (await rotate("self", body.token, { grace_period: 600 })).body;
@@ -211,7 +211,7 @@ describe("rotation of tokens", () => {
       assert.equal(await works(next.token), false);
     });
 
-    test("from 0 to a week, in whole seconds", async () => {
+    test("it has 0 seconds to a week, in whole seconds", async () => {
       const { id } = await app.makeToken(user.id);
       for (const grace_period of [-1, 604_801, 1.5, "soon", [1], 1e300]) {
         const { status } = await rotate(id, user.token, { grace_period });
@@ -224,7 +224,7 @@ describe("rotation of tokens", () => {
     });
   });
 
-  test("the scopes of administrators do not outlive the office", async () => {
+  test("a token with scopes for administrators cannot be rotated by a former administrator", async () => {
     const former = await app.makeUser({ admin: true }, ["api", "sudo"]);
     await app.services.db.write.updateTable("users").set({ admin: false }).where("id", "=", former.id).execute();
     const { status, body } = await rotate("self", former.token);

@@ -52,7 +52,7 @@ describe("lists of tokens", () => {
   const set = async (query: string) => (await list(query)).toSorted();
   const ALL = ["Beta", "alpha", "endless", "expired", "gamma 100%", "revoked"];
 
-  test("a user sees their own, an administrator all or one user's", async () => {
+  test("a user sees their own tokens, an administrator all or those of one user", async () => {
     const other = await app.makeUser();
     const own = await app.get("/personal_access_tokens", { token: other.token });
     assert.deepEqual(
@@ -96,7 +96,7 @@ describe("lists of tokens", () => {
     assert.equal(status, 400);
   });
 
-  test("three pairs of dates: created and last used are times, expires are days", async () => {
+  test("created and last used are filtered by times, expires by days", async () => {
     for (const [query, expected] of [
       ["created_after=2026-01-05T00:00:00Z", ["endless", "expired"]],
       ["created_before=2026-01-01T00:00:00Z", ["gamma 100%"]],
@@ -113,23 +113,31 @@ describe("lists of tokens", () => {
     assert.deepEqual(time.body, { error: "expires_after is invalid" });
   });
 
-  test("search: a part of the name, in any case, without patterns", async () => {
+  test("search matches a part of the name in any case, without patterns", async () => {
     assert.deepEqual(await set("search=ALPH"), ["alpha"]);
     assert.deepEqual(await set("search=100%25"), ["gamma 100%"]);
     assert.deepEqual(await set("search=00%25%20gam"), ["gamma 100%"]);
     assert.deepEqual(await set("search=a_p"), []);
     assert.deepEqual(await set("search=%25%25%25"), []);
+    assert.deepEqual(await set("search=ET"), ["Beta"]);
+    assert.deepEqual(await set("search=m"), ["gamma 100%"]);
+    assert.deepEqual(await set("search=mm%200"), ["gamma 100%"]);
+    assert.deepEqual(await set("search=_"), []);
     assert.deepEqual(await set("search=%20"), ALL);
   });
 
-  test("search: fewer than three letters must be the whole name", async () => {
+  test("a search of fewer than three letters in the tokens of all users must be the whole name", async () => {
+    const found = async (search: string) => {
+      const { body } = await app.get(`/personal_access_tokens?search=${search}`, { token: admin.token });
+      return body.map(({ name }: { name: string }) => name);
+    };
     await app.makeToken(user.id, { name: "Ci" });
-    assert.deepEqual(await set("search=cI"), ["Ci"]);
-    assert.deepEqual(await set("search=c"), []);
+    assert.deepEqual(await found("cI"), ["Ci"]);
+    assert.deepEqual(await found("c"), []);
     await app.services.db.write.deleteFrom("personal_access_tokens").where("name", "=", "Ci").execute();
   });
 
-  test("everybody's tokens come in the same orders and by the same filters", async () => {
+  test("the list of all tokens has the same orders and filters", async () => {
     const everybodys = async (query: string) => {
       const { body } = await app.get(`/personal_access_tokens?${query}&per_page=100`, { token: admin.token });
       return body
@@ -146,7 +154,7 @@ describe("lists of tokens", () => {
     }
   });
 
-  test("by position through everybody's", async () => {
+  test("keyset paging lists the tokens of all users", async () => {
     const seen: number[] = [];
     let query = "/personal_access_tokens?pagination=keyset&per_page=2";
     for (let pages = 0; pages < 50 && query !== ""; pages++) {
@@ -163,7 +171,7 @@ describe("lists of tokens", () => {
     assert.equal(far.status, 405);
   });
 
-  test("active tells whether it can still be used", async () => {
+  test("active says whether a token can still be used", async () => {
     const { body } = await app.get(`/personal_access_tokens?user_id=${user.id}`, { token: admin.token });
     const active = Object.fromEntries(body.map((item: { name: string; active: boolean }) => [item.name, item.active]));
     assert.deepEqual(active, {
@@ -183,7 +191,7 @@ describe("lists of more tokens than are counted", () => {
   before(async () => {
     app = await testApp({ databaseUrl: await freshDatabase() });
     admin = await app.makeUser({ admin: true });
-    // The older half is revoked, so that an order may begin with none of those that are meant.
+    // The older half is revoked, so that an order may begin with rows that do not match.
     await sql`
       insert into personal_access_tokens (user_id, name, scopes, token_digest, created_at, expires_at, last_used_at, revoked_at)
       select ${admin.id}, 'many ' || (n * 7919) % 30011, '{api}', sha256(n::text::bytea), at,
@@ -191,7 +199,7 @@ describe("lists of more tokens than are counted", () => {
         case when n <= 15000 then at + interval '2 hours' end
       from (select n, '2026-01-01'::timestamptz + n * interval '1 minute' as at from generate_series(1, 30000) n) numbered
     `.execute(app.services.db.write);
-    // Its use would be noted in the middle of the first test.
+    // Its use would be recorded in the middle of the first test.
     await sql`update personal_access_tokens set last_used_at = now() where name not like 'many %'`.execute(
       app.services.db.write,
     );
@@ -236,10 +244,11 @@ describe("lists of more tokens than are counted", () => {
     });
   }
 
-  test("so many are paged by number only so far", async () => {
+  test("offset paging reaches as far with filters as without", async () => {
     const at = (page: number) =>
       app.get(`/personal_access_tokens?state=active&per_page=100&page=${page}`, { token: admin.token });
-    assert.equal((await at(10)).status, 200);
-    assert.equal((await at(11)).status, 405);
+    assert.equal((await at(150)).body.length, 100);
+    assert.equal((await at(500)).status, 200);
+    assert.equal((await at(501)).status, 405);
   });
 });

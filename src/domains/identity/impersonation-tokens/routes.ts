@@ -5,14 +5,15 @@ import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { Id } from "#http/params/vocabulary.ts";
 import { missing } from "#lib/refusal.ts";
-import { NewTokenOfUser } from "#resources/tokens/params.ts";
-import { inState, tokensOf } from "#resources/tokens/queries.ts";
-import { created, revoked } from "#resources/tokens/writes.ts";
+import { NewTokenOfUser } from "#domains/identity/tokens/params.ts";
+import { inState, tokensOf } from "#domains/identity/tokens/queries.ts";
+import { findRotated } from "#domains/identity/tokens/replay.ts";
+import { handleCreate, handleRevoke } from "#domains/identity/tokens/handlers.ts";
 import { ImpersonationToken, NewImpersonationToken, presentImpersonationToken } from "./entity.ts";
 
 const TokenOfUser = Type.Object({ user_id: Id, impersonation_token_id: Id });
 
-/** Tokens that act as a user without being the user's: nobody but administrators ever sees them. */
+/** Tokens with which administrators act as a user; only administrators see them. */
 export const impersonationTokens = {
   list: endpoint({
     method: "GET",
@@ -22,7 +23,7 @@ export const impersonationTokens = {
     params: Type.Object({ user_id: Id, state: Type.Optional(Type.Enum(["all", "active", "inactive"])) }),
     returns: pageOf(ImpersonationToken, { id: "t.id", sort: "desc" }),
     async handle({ db, params: { user_id, state = "all" }, page }) {
-      await refuseUnknownUser(db, user_id);
+      await requireUser(db, user_id);
       const tokens = tokensOf(db, user_id, { impersonation: true });
       return page(state === "all" ? tokens : tokens.where(inState(state)), presentImpersonationToken);
     },
@@ -35,7 +36,7 @@ export const impersonationTokens = {
     access: administrator(),
     params: TokenOfUser,
     returns: ImpersonationToken,
-    handle: async ({ db, params }) => presentImpersonationToken(await foundToken(db, params)),
+    handle: async ({ db, params }) => presentImpersonationToken(await tokenOfUser(db, params)),
   }),
 
   create: endpoint({
@@ -46,9 +47,9 @@ export const impersonationTokens = {
     params: NewTokenOfUser,
     returns: NewImpersonationToken,
     audit: "impersonation_token_created",
-    keepsAnswer: true,
-    async handle({ params, ...writing }) {
-      const token = await created(writing, { ...params, userId: params.user_id, impersonation: true });
+    idempotent: { replayFor: findRotated },
+    async handle({ params, ...context }) {
+      const token = await handleCreate(context, { ...params, userId: params.user_id, impersonation: true });
       return { ...token, impersonation: true as const };
     },
   }),
@@ -60,21 +61,22 @@ export const impersonationTokens = {
     access: administrator(),
     params: TokenOfUser,
     audit: "impersonation_token_revoked",
-    handle: async ({ params, ...writing }) => revoked(writing, await foundToken(writing.tx, params)),
+    conditional: true,
+    handle: async ({ params, ...context }) => handleRevoke(context, await tokenOfUser(context.tx, params)),
   }),
 };
 
-async function foundToken(
+async function tokenOfUser(
   db: Db,
   { user_id, impersonation_token_id: id }: { user_id: number; impersonation_token_id: number },
 ) {
-  await refuseUnknownUser(db, user_id);
+  await requireUser(db, user_id);
   const token = await tokensOf(db, user_id, { impersonation: true }).where("t.id", "=", id).executeTakeFirst();
   if (!token) throw missing("Impersonation Token");
   return token;
 }
 
-async function refuseUnknownUser(db: Db, id: number) {
+async function requireUser(db: Db, id: number) {
   const user = await db
     .selectFrom("users")
     .select("id")

@@ -4,30 +4,36 @@ import type { Tx } from "#db/database.ts";
 import type { Sealing } from "#lib/sealing.ts";
 import { base32, STEP_SECONDS, totpStep } from "#lib/totp.ts";
 
-const RECOVERY_CODES = 10;
-const RECOVERY_BYTES = 10;
+const RECOVERY_CODE_COUNT = 10;
+const RECOVERY_CODE_BYTES = 10;
 
-export const secretPlace = (userId: number) => `second_factors.sealed_secret ${userId}`;
+/** Binds the sealed secret of a second factor to its row. */
+export const sealingContext = (userId: number) => `second_factors.sealed_secret ${userId}`;
 
-/** The step of a code of the app, where it is one and was not used yet. */
+/** The time step of an authenticator code, or undefined if the code is wrong or already used. */
 export async function stepOfCode(tx: Tx, sealing: Sealing, userId: number, code: string): Promise<number | undefined> {
   const factor = await tx
     .selectFrom("second_factors")
     .select([
       "sealed_secret",
       "last_step",
-      // The database's clock, so that all processes agree on which codes are used up.
+      // The database's clock, so that all processes agree on which codes were used.
       sql<number>`floor(extract(epoch from clock_timestamp()) / ${sql.lit(STEP_SECONDS)})::bigint`.as("now"),
     ])
     .where("user_id", "=", userId)
     .executeTakeFirst();
   if (!factor) return undefined;
-  return totpStep(await sealing.unseal(factor.sealed_secret, secretPlace(userId)), code, factor.now, factor.last_step);
+  return totpStep(
+    await sealing.unseal(factor.sealed_secret, sealingContext(userId)),
+    code,
+    factor.now,
+    factor.last_step,
+  );
 }
 
-/** Whether a code is one of the app or a recovery code; either works once. */
-export async function isOwnCode(tx: Tx, sealing: Sealing, userId: number, given: string): Promise<boolean> {
-  const code = given.replaceAll(/[\s-]/g, "").toLowerCase();
+/** Uses up an authenticator or recovery code of a user; returns false if it is wrong or already used. */
+export async function useCode(tx: Tx, sealing: Sealing, userId: number, text: string): Promise<boolean> {
+  const code = text.replaceAll(/[\s-]/g, "").toLowerCase();
   if (!/^\d{6}$/.test(code)) return useRecoveryCode(tx, userId, code);
   const step = await stepOfCode(tx, sealing, userId, code);
   if (step === undefined) return false;
@@ -35,7 +41,7 @@ export async function isOwnCode(tx: Tx, sealing: Sealing, userId: number, given:
     .updateTable("second_factors")
     .set({ last_step: step })
     .where("user_id", "=", userId)
-    // Another request may have used it since it was read.
+    // Another request may have used it since the step was read.
     .where("last_step", "<", step)
     .executeTakeFirstOrThrow();
   return numUpdatedRows > 0n;
@@ -52,9 +58,11 @@ async function useRecoveryCode(tx: Tx, userId: number, code: string): Promise<bo
   return numUpdatedRows > 0n;
 }
 
-/** Makes codes for whoever loses their app, in place of any before; only their digests are kept. */
+/** Replaces the recovery codes of a user, who needs one if the authenticator is lost; only their digests are stored. */
 export async function replaceRecoveryCodes(tx: Tx, userId: number): Promise<string[]> {
-  const codes = Array.from({ length: RECOVERY_CODES }, () => base32(randomBytes(RECOVERY_BYTES)).toLowerCase());
+  const codes = Array.from({ length: RECOVERY_CODE_COUNT }, () =>
+    base32(randomBytes(RECOVERY_CODE_BYTES)).toLowerCase(),
+  );
   await tx.deleteFrom("recovery_codes").where("user_id", "=", userId).execute();
   await tx
     .insertInto("recovery_codes")

@@ -1,10 +1,10 @@
 import Type, { type Static } from "typebox";
-import { NewToken, presentToken, Token } from "#resources/tokens/entity.ts";
-import type { TokenRow } from "#resources/tokens/queries.ts";
+import { NewToken, presentToken, Token } from "#domains/identity/tokens/entity.ts";
+import type { TokenRow } from "#domains/identity/tokens/queries.ts";
 
 const impersonation = Type.Literal(true);
 
-/** A token by which administrators act as a user. */
+/** A token with which administrators act as a user. */
 export const ImpersonationToken = Type.Object(
   { ...Token.properties, impersonation },
   { additionalProperties: false, title: "ImpersonationToken" },
