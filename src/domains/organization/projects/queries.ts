@@ -2,8 +2,9 @@ import { sql } from "kysely";
 import { archivedAbove } from "#access/containers.ts";
 import { byShares, levelInGroup, live } from "#access/levels.ts";
 import type { Db } from "#db/database.ts";
-import { fullName, namespaces } from "#resources/namespaces/queries.ts";
-import { summaryColumns } from "#resources/users/queries.ts";
+import { fullName, namespaces } from "#domains/foundation/namespaces/queries.ts";
+import { summaryColumns } from "#domains/identity/users/queries.ts";
+import { preferenceColumns } from "./preferences.ts";
 
 export const projectColumns = [
   "p.id",
@@ -23,6 +24,7 @@ export const projectColumns = [
   "p.creator_id",
   "p.forks_count",
   "p.preferences",
+  ...preferenceColumns,
   "p.avatar_file",
   "p.marked_for_deletion_at",
 ] as const;
@@ -32,7 +34,7 @@ export const projects = (db: Db) => db.selectFrom("projects as p").select(projec
 export type Projects = ReturnType<typeof projects>;
 export type ProjectRow = Awaited<ReturnType<Projects["executeTakeFirstOrThrow"]>>;
 
-/** The namespaces that projects are in, with what their projects inherit of them. */
+/** The namespaces of projects, with what projects inherit from them. */
 export const namespacesOfProjects = (db: Db, ids: readonly number[]) =>
   namespaces(db)
     .select([fullName("n").as("full_name"), sql<boolean>`${sql.raw(archivedAbove)}`.as("archived")])
@@ -41,7 +43,7 @@ export const namespacesOfProjects = (db: Db, ids: readonly number[]) =>
 
 export type NamespaceOfProjects = Awaited<ReturnType<typeof namespacesOfProjects>>[number];
 
-/** What is known of the repositories of projects; one that nobody pushed to has no row. */
+/** The state of the repositories of projects. */
 export const repositoriesOf = (db: Db, projectIds: readonly number[]) =>
   db
     .selectFrom("repositories")
@@ -51,7 +53,7 @@ export const repositoriesOf = (db: Db, projectIds: readonly number[]) =>
 
 export type RepositoryOfProject = Awaited<ReturnType<typeof repositoriesOf>>[number];
 
-/** The users whose own namespaces these are. */
+/** The users who have these personal namespaces. */
 export const ownersOf = (db: Db, namespaceIds: readonly number[]) =>
   db
     .selectFrom("users as u")
@@ -61,13 +63,13 @@ export const ownersOf = (db: Db, namespaceIds: readonly number[]) =>
 
 export interface Levels {
   readonly id: number;
-  /** By a membership in the project itself. */
+  /** From a membership in the project itself. */
   readonly own: number | null;
-  /** By a group that it is in or shared with. */
+  /** From groups above and from shares. */
   readonly by_group: number;
 }
 
-/** What a user is in each of some projects, and by which way. */
+/** A user's levels in some projects, by their origin. */
 export async function levelsIn(db: Db, userId: number, projectIds: readonly number[]): Promise<Levels[]> {
   const { rows } = await sql<Levels>`
     select p.id,

@@ -1,14 +1,14 @@
-import { type Actor, isAdministrator } from "#access/actor.ts";
+import { type Actor, isAdministrator } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import { missing } from "#lib/refusal.ts";
-import { sharesOf } from "#resources/shares/queries.ts";
+import { sharesOf } from "#domains/organization/shares/queries.ts";
 import type { Services } from "#services.ts";
 import type { Project, ProjectSummary } from "./entity.ts";
 import { presentProject, presentProjectSummary } from "./present.ts";
 import { sshAddress } from "./ssh-address.ts";
 import { levelsIn, namespacesOfProjects, ownersOf, type ProjectRow, projects, repositoriesOf } from "./queries.ts";
 
-/** Who looks, and what says where links begin. */
+/** The caller, and what links are built from. */
 interface Viewer<Who extends Actor | null = Actor | null> {
   readonly actor: Who;
   readonly site: string;
@@ -17,7 +17,7 @@ interface Viewer<Who extends Actor | null = Actor | null> {
 
 const addressesFor = ({ site, services }: Viewer) => ({ site, ssh: sshAddress(services.config, site) });
 
-/** Projects in the order of the rows; the number of statements does not depend on theirs. */
+/** Presents projects in the order of the rows with a constant number of statements. */
 export async function projectSummaries(db: Db, rows: readonly ProjectRow[], viewer: Viewer): Promise<ProjectSummary[]> {
   const addresses = addressesFor(viewer);
   const namespaces = await namespacesById(db, rows);
@@ -28,7 +28,7 @@ export async function projectSummaries(db: Db, rows: readonly ProjectRow[], view
   });
 }
 
-/** The same for signed-in callers, with everything that surrounds a project. */
+/** The same for signed-in callers, with owners, shares and levels. */
 export async function projectViews(db: Db, rows: readonly ProjectRow[], viewer: Viewer<Actor>): Promise<Project[]> {
   if (rows.length === 0) return [];
   const { actor } = viewer;
@@ -66,7 +66,7 @@ async function repositoriesById(db: Db, rows: readonly ProjectRow[]) {
   return new Map((ids.length > 0 ? await repositoriesOf(db, ids) : []).map((row) => [row.project_id, row]));
 }
 
-/** Projects as the caller sees them: in short where that was asked for, or by whoever is not signed in. */
+/** Projects as the caller sees them: summaries if requested or if the caller is anonymous. */
 export const viewProjects = (db: Db, rows: readonly ProjectRow[], { actor, ...where }: Viewer, simple = false) =>
   actor && !simple ? projectViews(db, rows, { actor, ...where }) : projectSummaries(db, rows, { actor, ...where });
 

@@ -1,9 +1,9 @@
 import Type, { type Static } from "typebox";
 import { VISIBILITIES, type Visibility } from "#access/roles.ts";
 import { Nullable } from "#http/params/vocabulary.ts";
-import { Namespace } from "#resources/namespaces/entity.ts";
-import { SharedWithGroup } from "#resources/shares/entity.ts";
-import { UserSummary } from "#resources/users/entity.ts";
+import { Namespace } from "#domains/organization/namespaces/entity.ts";
+import { SharedWithGroup } from "#domains/organization/shares/entity.ts";
+import { UserSummary } from "#domains/identity/users/entity.ts";
 import { preferenceFields } from "./preferences.ts";
 
 const exact = { additionalProperties: false };
@@ -36,7 +36,7 @@ const summary = {
   namespace: Namespace,
 };
 
-/** What everyone sees who sees a project at all. */
+/** The fields that everyone who may see a project sees. */
 export const ProjectSummary = Type.Object(summary, { ...exact, title: "ProjectSummary" });
 
 const Links = Type.Object(
@@ -45,10 +45,7 @@ const Links = Type.Object(
     issues: Type.Optional(Text),
     merge_requests: Type.Optional(Text),
     repo_branches: Text,
-    labels: Text,
-    events: Text,
     members: Text,
-    cluster_agents: Text,
   },
   exact,
 );
@@ -63,7 +60,7 @@ export const Project = Type.Object(
     container_registry_image_prefix: Text,
     _links: Links,
     empty_repo: Type.Boolean(),
-    archived: Type.Boolean({ description: "Whether it, or a group that it is in, was put away" }),
+    archived: Type.Boolean({ description: "Whether it, or a group that it is in, is archived" }),
     visibility: VisibilityName,
     owner: Type.Optional(UserSummary),
     creator_id: Nullable(Type.Integer()),
@@ -77,33 +74,6 @@ export const Project = Type.Object(
     permissions: Type.Object({ project_access: AccessShown, group_access: AccessShown }, exact),
   },
   { ...exact, title: "Project" },
-);
-
-/** A project that is open to the members of a group. */
-export const ProjectShare = Type.Object(
-  {
-    id: Type.Integer(),
-    project_id: Type.Integer(),
-    group_id: Type.Integer(),
-    group_access: Type.Integer(),
-    expires_at: NullableDay,
-  },
-  { ...exact, title: "ProjectShare" },
-);
-
-export const Starrer = Type.Object({ starred_since: Time, user: UserSummary }, { ...exact, title: "Starrer" });
-
-/** A group that a project is in, or is shared with. */
-export const GroupOfProject = Type.Object(
-  {
-    id: Type.Integer(),
-    name: Text,
-    avatar_url: NullableText,
-    web_url: Text,
-    full_name: Text,
-    full_path: Text,
-  },
-  { ...exact, title: "GroupOfProject" },
 );
 
 export type ProjectSummary = Static<typeof ProjectSummary>;

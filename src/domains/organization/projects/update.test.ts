@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { VISIBILITIES } from "#access/roles.ts";
-import { type Ground, ground } from "#resources/members/test-support.ts";
+import { type RowInserter, rowInserter } from "#domains/organization/members/test-support.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 
 describe("changing a project", () => {
   let app: TestApp;
-  let on: Ground;
+  let insert: RowInserter;
   let owner: TestUser;
   let maintainer: TestUser;
   let developer: TestUser;
@@ -15,13 +15,13 @@ describe("changing a project", () => {
   let groupPath: string;
   before(async () => {
     app = await testApp();
-    on = ground(app);
+    insert = rowInserter(app);
     [owner, maintainer, developer] = await Promise.all([app.makeUser(), app.makeUser(), app.makeUser()]);
-    group = await on.group(undefined, { visibility: VISIBILITIES.internal });
+    group = await insert.group(undefined, { visibility: VISIBILITIES.internal });
     groupPath = (await app.get(`/groups/${group}`, { token: owner.token })).body.full_path;
-    await on.member(owner, { group_id: group }, "owner");
-    await on.member(maintainer, { group_id: group }, "maintainer");
-    await on.member(developer, { group_id: group }, "developer");
+    await insert.member(owner, { group_id: group }, "owner");
+    await insert.member(maintainer, { group_id: group }, "maintainer");
+    await insert.member(developer, { group_id: group }, "developer");
   });
   after(() => app.close());
 
@@ -29,7 +29,7 @@ describe("changing a project", () => {
   const look = async (id: number) => (await app.get(`/projects/${id}`, { token: owner.token })).body;
 
   test("is for Maintainers, its path and visibility for Owners", async () => {
-    const id = await on.project(group);
+    const id = await insert.project(group);
     assert.equal((await change(id, developer.token, { description: "no" })).status, 403);
     const { status, body } = await change(id, maintainer.token, {
       name: "Another name",
@@ -50,7 +50,7 @@ describe("changing a project", () => {
         default_branch: "trunk",
         topics: ["x", "y"],
         squash_option: "always",
-        jobs_enabled: true,
+        jobs_enabled: false,
         snippets_access_level: "disabled",
       },
     );
@@ -67,8 +67,8 @@ describe("changing a project", () => {
     assert.equal((await change(id, owner.token, { visibility: "internal", path: `moved-${id}` })).status, 200);
   });
 
-  test("keeps what is not named, and of two names for one thing the newer one", async () => {
-    const id = await on.project(group, { preferences: { merge_method: "ff", wiki_access_level: "private" } });
+  test("keeps fields that are not sent, and prefers the current name over the deprecated one", async () => {
+    const id = await insert.project(group, { preferences: { merge_method: "ff" }, wiki_access_level: "private" });
     await change(id, owner.token, { lfs_enabled: false, issues_enabled: true, issues_access_level: "private" });
     const { merge_method, wiki_access_level, lfs_enabled, issues_access_level } = await look(id);
     assert.deepEqual(
@@ -81,15 +81,15 @@ describe("changing a project", () => {
     assert.deepEqual(body, before, "nothing to change changes nothing, not even the time");
   });
 
-  test("an empty or null description is none", async () => {
-    const id = await on.project(group, { description: "something" });
+  test("an empty description and null mean no description", async () => {
+    const id = await insert.project(group, { description: "something" });
     assert.equal((await change(id, owner.token, { description: "" })).body.description, null);
     await change(id, owner.token, { description: "again" });
     assert.equal((await change(id, owner.token, { description: null })).body.description, null);
   });
 
-  test("follows the visibility of the group and the restrictions of the instance", async () => {
-    const id = await on.project(group);
+  test("respects the visibility of the group and the restrictions of the instance", async () => {
+    const id = await insert.project(group);
     const { status, body } = await change(id, owner.token, { visibility: "public" });
     assert.equal(status, 400);
     assert.deepEqual(Object.keys(body.message), ["visibility_level"]);
@@ -98,12 +98,12 @@ describe("changing a project", () => {
   });
 
   test("is possible while it is archived", async () => {
-    const id = await on.project(group, { archived: true });
+    const id = await insert.project(group, { archived: true });
     assert.equal((await change(id, maintainer.token, { description: "old but right" })).status, 200);
   });
 
-  test("a new path leads on from the old one, for all verbs and any case", async () => {
-    const id = await on.project(group, { path: "before", name: "Before" });
+  test("the previous path redirects, for all methods and in any case", async () => {
+    const id = await insert.project(group, { path: "before", name: "Before" });
     assert.equal((await change(id, owner.token, { path: "after" })).status, 200);
     const old = `/projects/${encodeURIComponent(`${groupPath}/BEFORE`)}`;
     const read = await app.get(`${old}?simple=true`, { token: owner.token });
@@ -117,7 +117,7 @@ describe("changing a project", () => {
     const stranger = await app.makeUser();
     assert.equal((await app.get(old, { token: stranger.token })).status, 404, "only for who may see it");
     // What takes the old path now wins over what had it.
-    const next = await on.project(group, { path: "before", name: "Next" });
+    const next = await insert.project(group, { path: "before", name: "Next" });
     assert.equal((await app.get(old, { token: owner.token })).body.id, next);
     // And back again.
     assert.equal((await change(id, owner.token, { path: "before" })).status, 400);
@@ -127,7 +127,7 @@ describe("changing a project", () => {
   });
 
   test("only the case of a path may change", async () => {
-    const id = await on.project(group, { path: "case", name: "Case" });
+    const id = await insert.project(group, { path: "case", name: "Case" });
     const { status, body } = await change(id, owner.token, { path: "CASE" });
     assert.equal(status, 200);
     assert.equal(body.path, "CASE");
@@ -138,7 +138,7 @@ describe("changing a project", () => {
   });
 
   test("refuses what cannot be", async () => {
-    const id = await on.project(group);
+    const id = await insert.project(group);
     for (const [payload, field] of [
       [{ name: "/" }, "name"],
       [{ path: "wikis" }, "path"],
@@ -158,8 +158,8 @@ describe("changing a project", () => {
     }
   });
 
-  test("is in the audit log of the project, with what was changed", async () => {
-    const id = await on.project(group);
+  test("is in the audit log of the project, with the changed fields", async () => {
+    const id = await insert.project(group);
     await change(id, owner.token, { name: "Logged", lfs_enabled: false });
     const { rows } = await sql<{ event: string; details: unknown; target_name: string }>`
       select event, details, target_name from audit_events where entity_type = 'Project' and entity_id = ${id}`.execute(

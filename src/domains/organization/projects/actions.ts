@@ -1,6 +1,6 @@
 import { type Insertable, sql } from "kysely";
 import type { Static } from "typebox";
-import { isAdministrator } from "#access/actor.ts";
+import { isAdministrator } from "#access/principal.ts";
 import { hasRole, type ProjectSeen } from "#access/containers.ts";
 import { VISIBILITIES } from "#access/roles.ts";
 import type { Tx } from "#db/database.ts";
@@ -8,48 +8,49 @@ import type { Database } from "#db/types.ts";
 import { isBranchName } from "#lib/branch-names.ts";
 import { type Problems, refuse, throwProblems } from "#lib/problems.ts";
 import { forbidden, missing } from "#lib/refusal.ts";
-import { avatarColumns, checkAvatar } from "#resources/avatars/images.ts";
-import { checkVisibility, holdPlace } from "#resources/namespaces/placement.ts";
-import { checkPath, checkProjectName } from "#resources/namespaces/validate.ts";
-import type { Writing } from "#resources/namespaces/writing.ts";
-import { drawStorage } from "#resources/settings/storages.ts";
+import { avatarColumns, checkAvatar } from "#domains/foundation/avatars/images.ts";
+import { checkVisibility, lockNamespace } from "#domains/foundation/namespaces/placement.ts";
+import { checkPath, checkProjectName } from "#domains/foundation/namespaces/validate.ts";
+import type { ContainerWriteContext } from "#domains/foundation/namespaces/write-context.ts";
+import { drawStorage } from "#domains/storage/storages/weights.ts";
 import type { NewProject, ProjectChanges } from "./params.ts";
-import { keepOwner, openPlace, refuseTakenPath, type Target } from "./places.ts";
+import { ensureOwner, lockTarget, refuseTakenPath, type Target } from "./target.ts";
 import { chosenPreferences } from "./preferences.ts";
 
-type New = Static<typeof NewProject>;
+type ProjectFields = Static<typeof NewProject>;
 type Changes = Static<typeof ProjectChanges>;
 type Columns = Partial<Insertable<Database["projects"]>>;
 
-/** Makes a project in a namespace and gives its id. */
+/** Creates a project in a namespace and returns its id. */
 export async function createProject(
   tx: Tx,
-  given: New,
+  given: ProjectFields,
   target: Target,
   creatorId: number,
-  { actor, settings, blobs }: Writing,
+  { actor, settings, blobs }: ContainerWriteContext,
   storages: readonly string[],
 ): Promise<number> {
-  const place = await openPlace(tx, actor, target);
+  const namespace = await lockTarget(tx, actor, target);
   const name = (given.name ?? given.path ?? "").trim();
   const path = given.path?.trim() ?? slug(name);
-  // Without a wish a project is no more visible than the group around it.
+  // The default visibility is capped at that of the group.
   const visibility = given.visibility
     ? VISIBILITIES[given.visibility]
-    : Math.min(settings.default_project_visibility, place.visibility);
+    : Math.min(settings.default_project_visibility, namespace.visibility);
 
   const problems: Problems = {};
   checkProjectName(problems, name);
   checkPath(problems, path, "below");
-  checkVisibility(problems, visibility, place, { actor, settings });
+  checkVisibility(problems, visibility, namespace, { actor, settings });
   const columns = checkedColumns(problems, given);
   const wanted = isAdministrator(actor) ? given.repository_storage : undefined;
   if (wanted !== undefined && !storages.includes(wanted)) {
     refuse(problems, "repository_storage", "is not included in the list");
   }
   throwProblems(problems);
-  await refuseTakenPath(tx, place.id, path);
+  await refuseTakenPath(tx, namespace.id, path);
 
+  const chosen = chosenPreferences(given);
   const { id } = await tx
     .insertInto("projects")
     .values({
@@ -57,8 +58,9 @@ export async function createProject(
       repository_storage: wanted ?? drawStorage(settings, storages),
       ...columns,
       ...(await avatarColumns(given.avatar, blobs)),
-      preferences: chosenPreferences(given),
-      namespace_id: place.id,
+      ...chosen.columns,
+      preferences: chosen.preferences,
+      namespace_id: namespace.id,
       creator_id: creatorId,
       name,
       path,
@@ -66,36 +68,38 @@ export async function createProject(
     })
     .returning("id")
     .executeTakeFirstOrThrow();
-  await keepOwner(tx, id, place);
+  await ensureOwner(tx, id, namespace);
   return id;
 }
 
-/** Changes a project; what is not given stays. Returns the names of the columns that were written. */
+/** Changes the given fields of a project; returns the names of the columns that were written. */
 export async function updateProject(
   tx: Tx,
   project: ProjectSeen,
   given: Changes,
-  { actor, settings, blobs }: Writing,
+  { actor, settings, blobs }: ContainerWriteContext,
 ): Promise<string[]> {
   const row = await lockedProject(tx, project.id);
   const name = given.name?.trim() ?? row.name;
   const path = given.path?.trim() ?? row.path;
   const visibility = given.visibility ? VISIBILITIES[given.visibility] : row.visibility;
-  if ((path !== row.path || visibility !== row.visibility) && !hasRole(actor, project, "owner")) throw forbidden();
+  if ((path !== row.path || visibility !== row.visibility) && !hasRole(actor, project, "owner"))
+    throw forbidden("Changing path or visibility takes the role Owner in the project");
 
   const problems: Problems = {};
   if (name !== row.name) checkProjectName(problems, name);
   if (path !== row.path) checkPath(problems, path, "below");
   if (visibility !== row.visibility) {
-    checkVisibility(problems, visibility, await holdPlace(tx, row.namespace_id), { actor, settings });
+    checkVisibility(problems, visibility, await lockNamespace(tx, row.namespace_id), { actor, settings });
   }
   const columns = checkedColumns(problems, given);
   throwProblems(problems);
   if (path.toLowerCase() !== row.path.toLowerCase()) await refuseTakenPath(tx, row.namespace_id, path);
 
-  const preferences = chosenPreferences(given);
+  const { columns: chosen, preferences } = chosenPreferences(given);
   const changes: Columns = {
     ...columns,
+    ...chosen,
     ...(await avatarColumns(given.avatar, blobs)),
     ...(Object.keys(preferences).length > 0 && { preferences: { ...(row.preferences as object), ...preferences } }),
     ...(name !== row.name && { name }),
@@ -112,14 +116,14 @@ export async function updateProject(
   return Object.keys(changes);
 }
 
-/** A project's row, which nobody else changes until the transaction ends. */
+/** Reads and locks a project's row. */
 export async function lockedProject(tx: Tx, id: number) {
   const row = await tx.selectFrom("projects").selectAll().where("id", "=", id).forNoKeyUpdate().executeTakeFirst();
   if (!row) throw missing("Project");
   return row;
 }
 
-/** The columns that create and update share, checked. */
+/** Checks the columns that create and update share. */
 function checkedColumns(problems: Problems, given: Omit<Changes, "id">): Columns {
   const columns: Columns = {};
   if (given.description !== undefined) columns.description = given.description ?? "";
@@ -134,14 +138,14 @@ function checkedColumns(problems: Problems, given: Omit<Changes, "id">): Columns
   return columns;
 }
 
-/** Topics as they were given first, each once whatever its case. */
+/** Removes topics that repeat an earlier one in any case. */
 function distinct(topics: readonly string[]): string[] {
   const names = topics.map((topic) => topic.trim()).filter((name) => name !== "");
   const small = names.map((name) => name.toLowerCase());
   return names.filter((_, at) => small.indexOf(small[at] ?? "") === at);
 }
 
-/** A path out of a name: plain small letters and digits, with dashes between words. */
+/** Derives a path from a name: lower-case ASCII letters and digits, with dashes between words. */
 const slug = (name: string) =>
   name
     .normalize("NFKD")

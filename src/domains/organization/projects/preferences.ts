@@ -1,6 +1,7 @@
+import { FEATURE_ACCESS, FEATURE_COLUMNS, type FeatureLevels } from "#access/features.ts";
 import Type, { type Static, type TBoolean } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
-import { preferencesOf } from "#resources/namespaces/preferences.ts";
+import { preferencesOf } from "#domains/foundation/namespaces/preferences.ts";
 
 const on = { schema: Type.Boolean(), fallback: true };
 const off = { schema: Type.Boolean(), fallback: false };
@@ -13,10 +14,11 @@ const oneOf = <const Word extends string>(words: readonly Word[], fallback: Word
   schema: Type.Enum(words),
   fallback,
 });
-/** Who a part of a project is for: nobody, its members, or everyone who sees the project. */
-const openTo = (fallback: "private" | "enabled" = "enabled") => oneOf(["disabled", "private", "enabled"], fallback);
+const openTo = (fallback: "private" | "enabled" = "enabled") => oneOf(FEATURE_ACCESS, fallback);
+/** A preference with a column of its own, which is never null and so needs no default here. */
+const feature = { schema: Type.Enum(FEATURE_ACCESS), fallback: undefined };
 
-/** What maintainers choose and clients read back, with what it is where nobody chose. */
+/** Values that maintainers set and clients read back, with their defaults. */
 const PREFERENCES = {
   analytics_access_level: openTo(),
   builds_access_level: openTo(),
@@ -25,18 +27,18 @@ const PREFERENCES = {
   feature_flags_access_level: openTo(),
   forking_access_level: openTo(),
   infrastructure_access_level: openTo(),
-  issues_access_level: openTo(),
-  merge_requests_access_level: openTo(),
+  issues_access_level: feature,
+  merge_requests_access_level: feature,
   model_experiments_access_level: openTo(),
   model_registry_access_level: openTo(),
-  monitor_access_level: openTo(),
+  monitor_access_level: feature,
   pages_access_level: oneOf(["disabled", "private", "enabled", "public"], "private"),
   releases_access_level: openTo(),
-  repository_access_level: openTo(),
+  repository_access_level: feature,
   requirements_access_level: openTo(),
-  security_and_compliance_access_level: openTo("private"),
-  snippets_access_level: openTo(),
-  wiki_access_level: openTo(),
+  security_and_compliance_access_level: feature,
+  snippets_access_level: feature,
+  wiki_access_level: feature,
 
   allow_merge_on_skipped_pipeline: off,
   auto_cancel_pending_pipelines: oneOf(["enabled", "disabled"], "enabled"),
@@ -70,7 +72,7 @@ const PREFERENCES = {
   suggestion_commit_message: text(255),
 };
 
-/** The switches of before, each with what it switches now. */
+/** The deprecated boolean names of access levels. */
 const SWITCHES = {
   container_registry_enabled: "container_registry_access_level",
   issues_enabled: "issues_access_level",
@@ -81,12 +83,40 @@ const SWITCHES = {
   wiki_enabled: "wiki_access_level",
 } as const satisfies Record<string, Name>;
 
+/**
+ * Switches of what this release does not have. They read false, so that no client looks for it; what is chosen is stored
+ * all the same, and counts once the feature is there.
+ */
+const ABSENT: readonly (Name | Switch)[] = [
+  "auto_devops_enabled",
+  "ci_forward_deployment_enabled",
+  "container_registry_enabled",
+  "group_runners_enabled",
+  "issues_enabled",
+  "jobs_enabled",
+  "lfs_enabled",
+  "merge_requests_enabled",
+  "packages_enabled",
+  "printing_merge_request_link_enabled",
+  "request_access_enabled",
+  "security_and_compliance_enabled",
+  "service_desk_enabled",
+  "shared_runners_enabled",
+  "snippets_enabled",
+  "wiki_enabled",
+];
+
 type Name = keyof typeof PREFERENCES;
 type Switch = keyof typeof SWITCHES;
 const SWITCH_NAMES = Object.keys(SWITCHES) as Switch[];
 const { fields, present, chosen } = preferencesOf(PREFERENCES);
 
-/** The fields of an answer that show them all. */
+/** Preferences that SQL filters by have columns of the same names. */
+const COLUMNS = FEATURE_COLUMNS satisfies readonly Name[];
+export const preferenceColumns = COLUMNS.map((name) => `p.${name}` as const);
+type Stored = FeatureLevels & { readonly preferences: unknown };
+
+/** The response fields for all preferences. */
 export const preferenceFields = {
   ...fields,
   ...(Object.fromEntries(SWITCH_NAMES.map((name) => [name, Type.Boolean()])) as { [S in Switch]: TBoolean }),
@@ -95,24 +125,31 @@ export const preferenceFields = {
 const AllFields = Type.Object(preferenceFields);
 const SomeFields = Type.Partial(AllFields);
 
-/** The parameters that set them, each of which may be left out. */
+/** The optional parameters that set them. */
 export const preferenceParams = SomeFields.properties;
 
 export type Preferences = Static<typeof AllFields>;
 export type ChosenPreferences = Static<typeof SomeFields>;
 
-/** Everything chosen and, where nothing was, what then counts. */
-export function presentPreferences(stored: unknown): Preferences {
-  const shown: Record<string, unknown> = present(stored);
+/** The stored values, with defaults for those that were never set. */
+export function presentPreferences(row: Stored): Preferences {
+  const shown: Record<string, unknown> = present({ ...(row.preferences as object), ...picked(row) });
   for (const name of SWITCH_NAMES) shown[name] = shown[SWITCHES[name]] !== "disabled";
+  for (const name of ABSENT) shown[name] = false;
   return shown as Preferences;
 }
 
-/** What is to be stored of what was given; the newer of two names for one thing wins. */
-export function chosenPreferences(given: ChosenPreferences): Record<string, unknown> {
+const picked = (from: object): Partial<FeatureLevels> =>
+  Object.fromEntries(Object.entries(from).filter(([name]) => COLUMNS.some((column) => column === name)));
+
+/** Splits given preferences by where they are stored; the current name wins over the deprecated one. */
+export function chosenPreferences(given: ChosenPreferences) {
   const switched: Record<string, unknown> = {};
   for (const name of SWITCH_NAMES) {
     if (given[name] !== undefined) switched[SWITCHES[name]] = given[name] ? "enabled" : "disabled";
   }
-  return { ...switched, ...chosen(given) };
+  const all = { ...switched, ...chosen(given) };
+  const columns = picked(all);
+  const preferences = Object.fromEntries(Object.entries(all).filter(([name]) => !(name in columns)));
+  return { columns, preferences };
 }

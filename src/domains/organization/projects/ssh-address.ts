@@ -2,7 +2,7 @@ import type { Config } from "#config.ts";
 
 const STANDARD_PORT = "22";
 
-/** Where repositories are over SSH, up to their full path: in the short form of git where the port is the usual one. */
+/** The prefix of a repository's SSH address, in git's scp-like form if the port is 22. */
 export function sshAddress({ sshUrl, sshPort }: Pick<Config, "sshUrl" | "sshPort">, site: string): string {
   const port = sshPort === "off" || sshPort === 0 ? STANDARD_PORT : String(sshPort);
   const url = new URL(sshUrl ?? `ssh://git@${new URL(site).hostname}:${port}`);

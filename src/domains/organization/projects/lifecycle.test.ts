@@ -3,25 +3,27 @@ import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { VISIBILITIES } from "#access/roles.ts";
 import { runWorker, type Worker } from "#jobs/worker.ts";
-import { type Ground, ground } from "#resources/members/test-support.ts";
+import { type RowInserter, rowInserter } from "#domains/organization/members/test-support.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { until } from "#test/support/until.ts";
+import { deletions } from "#domains/deletions.ts";
 import { removeMarkedProject, removeOverdueProjects } from "./jobs.ts";
+import { projectRemoval } from "./project-deletion.ts";
 
-describe("the life of a project", () => {
+describe("the lifecycle of a project", () => {
   let app: TestApp;
-  let on: Ground;
+  let insert: RowInserter;
   let owner: TestUser;
   let maintainer: TestUser;
   let admin: TestUser;
   let group: number;
   before(async () => {
     app = await testApp();
-    on = ground(app);
+    insert = rowInserter(app);
     [owner, maintainer, admin] = await Promise.all([app.makeUser(), app.makeUser(), app.makeUser({ admin: true })]);
-    group = await on.group(undefined, { visibility: VISIBILITIES.internal });
-    await on.member(owner, { group_id: group }, "owner");
-    await on.member(maintainer, { group_id: group }, "maintainer");
+    group = await insert.group(undefined, { visibility: VISIBILITIES.internal });
+    await insert.member(owner, { group_id: group }, "owner");
+    await insert.member(maintainer, { group_id: group }, "maintainer");
   });
   after(() => app.close());
 
@@ -30,8 +32,8 @@ describe("the life of a project", () => {
   const remove = (id: number, payload: object = {}, token = owner.token) =>
     app.delete(`/projects/${id}`, { token, payload });
 
-  test("it is put away and taken out again by its Owner", async () => {
-    const id = await on.project(group);
+  test("it is archived and unarchived by its Owner", async () => {
+    const id = await insert.project(group);
     for (const action of ["archive", "unarchive"]) {
       assert.equal((await post(id, action, maintainer.token)).status, 403);
       for (const _ of [1, 2]) {
@@ -42,16 +44,16 @@ describe("the life of a project", () => {
     }
   });
 
-  test("it is archived while a group that it is in is", async () => {
-    const top = await on.group(undefined, { archived: true });
-    await on.member(owner, { group_id: top }, "owner");
-    const id = await on.project(await on.group(top));
+  test("it is archived while a group above it is", async () => {
+    const top = await insert.group(undefined, { archived: true });
+    await insert.member(owner, { group_id: top }, "owner");
+    const id = await insert.project(await insert.group(top));
     assert.equal((await look(id)).archived, true);
     assert.equal((await post(id, "unarchive")).body.archived, true);
   });
 
-  test("deleted it is marked, and can be restored by its Owner", async () => {
-    const id = await on.project(group);
+  test("a deletion marks it, and its Owner can restore it", async () => {
+    const id = await insert.project(group);
     assert.equal((await remove(id, {}, maintainer.token)).status, 403);
     const { status, body } = await remove(id);
     assert.equal(status, 202);
@@ -68,8 +70,8 @@ describe("the life of a project", () => {
     assert.equal((await post(id, "restore")).status, 400);
   });
 
-  test("it is gone at once only when marked, and named in full", async () => {
-    const id = await on.project(group);
+  test("it is deleted at once only if marked and named by its full path", async () => {
+    const id = await insert.project(group);
     const { path_with_namespace: full_path } = await look(id);
     const now = { permanently_remove: true, full_path };
     assert.equal((await remove(id, now)).status, 400, "not marked yet");
@@ -95,7 +97,7 @@ describe("the life of a project", () => {
   describe("with a worker", () => {
     let worker: Worker;
     before(async () => {
-      worker = await runWorker(app.services, [removeMarkedProject, removeOverdueProjects]);
+      worker = await runWorker(app.services, [removeMarkedProject(deletions), removeOverdueProjects]);
     });
     after(() => worker.stop());
 
@@ -111,11 +113,11 @@ describe("the life of a project", () => {
         .where("id", "=", id)
         .execute();
     };
-    test("it is removed with all that belongs to it, and its address is free", async () => {
-      const other = await on.group();
-      const id = await on.project(group, { path: "removed", name: "Removed" });
-      await on.member(maintainer, { project_id: id }, "owner");
-      await on.share({ project_id: id }, other, "developer");
+    test("it is removed with everything in it, and its path becomes free", async () => {
+      const other = await insert.group();
+      const id = await insert.project(group, { path: "removed", name: "Removed" });
+      await insert.member(maintainer, { project_id: id }, "owner");
+      await insert.share({ project_id: id }, other, "developer");
       await post(id, "star");
       const { path_with_namespace: full_path } = await look(id);
       await remove(id);
@@ -125,14 +127,18 @@ describe("the life of a project", () => {
       assert.equal((await app.post("/projects", { token: owner.token, payload })).status, 201);
     });
 
-    test("what was restored, or marked anew since, is left alone", async () => {
-      const [restored, again, last] = [await on.project(group), await on.project(group), await on.project(group)];
+    test("a project that was restored or marked anew stays", async () => {
+      const [restored, again, last] = [
+        await insert.project(group),
+        await insert.project(group),
+        await insert.project(group),
+      ];
       const before = "2026-01-01T00:00:00.000Z";
       await markedAt(again, "2026-02-02T00:00:00.000Z");
       await markedAt(last, before);
       const { db, jobs } = app.services;
       for (const id of [restored, again, last, last]) {
-        await db.transaction((tx) => jobs.add(tx, removeMarkedProject, { id, marked_at: before }));
+        await db.transaction((tx) => jobs.add(tx, projectRemoval, { id, marked_at: before }));
       }
       await gone(last);
       for (const id of [restored, again]) await until("its job is done", async () => (await waiting(id)) === 0);
@@ -140,8 +146,12 @@ describe("the life of a project", () => {
       assert.equal((await look(again)).id, again);
     });
 
-    test("it is removed by itself when its time is over, and not before", async () => {
-      const [over, young, unmarked] = [await on.project(group), await on.project(group), await on.project(group)];
+    test("it is removed when the restore period is over, and not before", async () => {
+      const [over, young, unmarked] = [
+        await insert.project(group),
+        await insert.project(group),
+        await insert.project(group),
+      ];
       const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
       await markedAt(over, daysAgo(7.1));
       await markedAt(young, daysAgo(6.9));
@@ -156,10 +166,10 @@ describe("the life of a project", () => {
     const move = (id: number, namespace: unknown, token = owner.token) =>
       app.put(`/projects/${id}/transfer`, { token, payload: { namespace } });
 
-    test("it is found there, and its old address leads on", async () => {
-      const target = await on.group(undefined, { visibility: VISIBILITIES.internal });
-      await on.member(owner, { group_id: target }, "maintainer");
-      const id = await on.project(group, { path: "mover", name: "Mover" });
+    test("it is found there, and its previous path redirects", async () => {
+      const target = await insert.group(undefined, { visibility: VISIBILITIES.internal });
+      await insert.member(owner, { group_id: target }, "maintainer");
+      const id = await insert.project(group, { path: "mover", name: "Mover" });
       const before = await look(id);
       const { status, body } = await move(id, target);
       assert.equal(status, 200);
@@ -177,12 +187,12 @@ describe("the life of a project", () => {
       assert.equal(posted.headers["location"], `http://localhost/api/v4/projects/${id}/star`);
     });
 
-    test("its Owner must be allowed to create there", async () => {
-      const id = await on.project(group);
+    test("its Owner must be allowed to create projects there", async () => {
+      const id = await insert.project(group);
       assert.equal((await move(id, group, maintainer.token)).status, 403);
-      const seen = await on.group(undefined, { visibility: VISIBILITIES.internal });
+      const seen = await insert.group(undefined, { visibility: VISIBILITIES.internal });
       assert.equal((await move(id, seen)).status, 403);
-      const hidden = await on.group(undefined, { visibility: VISIBILITIES.private });
+      const hidden = await insert.group(undefined, { visibility: VISIBILITIES.private });
       for (const namespace of [hidden, maintainer.username, "no/such", 999_999_999]) {
         const { status, body } = await move(id, namespace);
         assert.equal(status, 404);
@@ -192,31 +202,31 @@ describe("the life of a project", () => {
       assert.equal((await move(id, undefined)).status, 404, "the former Owner is no longer there");
     });
 
-    test("not where it is already, its address is taken, or it would be seen by more", async () => {
-      const target = await on.group(undefined, { visibility: VISIBILITIES.private });
-      await on.member(owner, { group_id: target }, "owner");
-      await on.project(target, { path: "taken", name: "Taken" });
-      const id = await on.project(group, { path: "TAKEN", name: "Other" });
+    test("the current namespace, a taken path and a lower visibility are refused", async () => {
+      const target = await insert.group(undefined, { visibility: VISIBILITIES.private });
+      await insert.member(owner, { group_id: target }, "owner");
+      await insert.project(target, { path: "taken", name: "Taken" });
+      const id = await insert.project(group, { path: "TAKEN", name: "Other" });
       assert.equal((await move(id, group)).status, 400);
       const { status, body } = await move(id, target);
       assert.equal(status, 400);
       assert.deepEqual(body.message, { name: ["has already been taken"], path: ["has already been taken"] });
-      const open = await on.project(group, { visibility: VISIBILITIES.internal });
+      const open = await insert.project(group, { visibility: VISIBILITIES.internal });
       assert.deepEqual(Object.keys((await move(open, target)).body.message), ["visibility_level"]);
       assert.equal((await look(id)).namespace.id, group);
       for (const columns of [{ archived: true }, { marked_for_deletion_at: "2026-01-01T00:00:00.000Z" }]) {
-        const closed = await on.group(undefined, columns);
-        await on.member(owner, { group_id: closed }, "owner");
+        const closed = await insert.group(undefined, columns);
+        await insert.member(owner, { group_id: closed }, "owner");
         assert.equal((await move(id, closed)).status, 403);
       }
     });
 
-    test("into one's own place one is its Owner, as far as the limit goes", async () => {
+    test("moving it into a personal namespace makes the user its Owner, up to the limit", async () => {
       const few = await app.makeUser({ projects_limit: 1 });
-      const from = await on.group();
-      await on.member(few, { group_id: from }, "owner");
-      const [first, second] = [await on.project(from), await on.project(from)];
-      await on.member(few, { project_id: first }, "guest");
+      const from = await insert.group();
+      await insert.member(few, { group_id: from }, "owner");
+      const [first, second] = [await insert.project(from), await insert.project(from)];
+      await insert.member(few, { project_id: first }, "guest");
       const { status, body } = await move(first, few.username, few.token);
       assert.equal(status, 200);
       assert.equal(body.permissions.project_access.access_level, 50);
@@ -224,16 +234,16 @@ describe("the life of a project", () => {
       assert.equal((await move(second, few.username, few.token)).status, 403);
     });
 
-    test("an administrator moves it into a group from there", async () => {
-      const target = await on.group();
-      await on.member(owner, { group_id: target }, "owner");
-      const id = await on.project(group);
+    test("an administrator moves it from there into a group", async () => {
+      const target = await insert.group();
+      await insert.member(owner, { group_id: target }, "owner");
+      const id = await insert.project(group);
       const { path_with_namespace } = await look(id);
       const into = (token?: string, project: string | number = id, place = target) =>
         app.post(`/groups/${place}/projects/${encodeURIComponent(project)}`, { token });
       assert.equal((await into()).status, 401);
       assert.equal((await into(owner.token)).status, 403);
-      const hidden = await on.group(undefined, { visibility: VISIBILITIES.private });
+      const hidden = await insert.group(undefined, { visibility: VISIBILITIES.private });
       assert.equal((await into(maintainer.token, id, hidden)).status, 404);
       const unknown = await into(admin.token, "no/such");
       assert.equal(unknown.status, 404);
@@ -244,14 +254,14 @@ describe("the life of a project", () => {
       assert.equal((await look(id)).namespace.id, target);
     });
 
-    test("two at once to one address: one arrives", async () => {
-      const target = await on.group();
-      await on.member(owner, { group_id: target }, "owner");
-      const sources = await Promise.all([on.group(), on.group(), on.group()]);
+    test("of two concurrent moves to one path one succeeds", async () => {
+      const target = await insert.group();
+      await insert.member(owner, { group_id: target }, "owner");
+      const sources = await Promise.all([insert.group(), insert.group(), insert.group()]);
       const ids = await Promise.all(
         sources.map(async (source) => {
-          await on.member(owner, { group_id: source }, "owner");
-          return on.project(source, { path: "same", name: "Same" });
+          await insert.member(owner, { group_id: source }, "owner");
+          return insert.project(source, { path: "same", name: "Same" });
         }),
       );
       const answers = await Promise.all(ids.map((id) => move(id, target)));

@@ -1,19 +1,19 @@
 import Type from "typebox";
 import { LEVELS } from "#access/roles.ts";
-import { CommaList, DateOnly, DateTime, File, Flag, Id, Nullable, Text } from "#http/params/vocabulary.ts";
+import { CommaList, DateTime, File, Flag, Id, Nullable, Text } from "#http/params/vocabulary.ts";
 import { VisibilityName } from "./entity.ts";
 import { preferenceParams } from "./preferences.ts";
 
-/** What a member can be in a project. */
+/** The levels that a member can have in a project. */
 const Level = Type.Enum(Object.values(LEVELS).filter((level) => level !== LEVELS.minimal));
 
 export const ProjectId = Type.Object({ id: Type.String({ description: "Id or full path" }) });
 
 export const ProjectFilters = Type.Object({
   search: Type.Optional(Type.String({ maxLength: 512, description: "Words of the name, path or description" })),
-  membership: Type.Optional(Type.Boolean({ description: "Only what the caller belongs to" })),
-  owned: Type.Optional(Type.Boolean({ description: "Only what the caller is Owner of" })),
-  starred: Type.Optional(Type.Boolean({ description: "Only what the caller has starred" })),
+  membership: Type.Optional(Type.Boolean({ description: "Only projects that the caller belongs to" })),
+  owned: Type.Optional(Type.Boolean({ description: "Only projects that the caller is Owner of" })),
+  starred: Type.Optional(Type.Boolean({ description: "Only projects that the caller has starred" })),
   min_access_level: Type.Optional(Level),
   visibility: Type.Optional(VisibilityName),
   archived: Flag,
@@ -42,8 +42,8 @@ export const UsersProjectFilters = Type.Object({
   ...ProjectFilters.properties,
 });
 
-const MOST_TOPICS = 100;
-const Topics = Type.Optional(CommaList(Type.String({ maxLength: 255 }), { maxItems: MOST_TOPICS }));
+const MAX_TOPICS = 100;
+const Topics = Type.Optional(CommaList(Type.String({ maxLength: 255 }), { maxItems: MAX_TOPICS }));
 
 const settings = {
   description: Type.Optional(Nullable(Type.String({ maxLength: 2000 }))),
@@ -60,11 +60,13 @@ const creation = {
   path: Type.Optional(Text(255)),
   namespace_id: Type.Optional(
     Type.Union([Id, Text(8192)], {
-      description: "Id or full path of a group or user; the caller's own place without it",
+      description: "Id or full path of a group or user; the caller's personal namespace without it",
     }),
   ),
   repository_storage: Type.Optional(Type.String({ maxLength: 255, description: "For administrators" })),
-  initialize_with_readme: Type.Optional(Type.Boolean({ description: "Whether it begins with a commit" })),
+  initialize_with_readme: Type.Optional(
+    Type.Boolean({ description: "Whether to create a first commit with a README" }),
+  ),
   ...settings,
 };
 const NAMED = { atLeastOneOf: [["name", "path"]] };
@@ -81,8 +83,10 @@ export const ProjectChanges = Type.Object({
 
 export const Removal = Type.Object({
   ...ProjectId.properties,
-  permanently_remove: Type.Optional(Type.Boolean({ description: "Remove now what is marked for deletion already" })),
-  full_path: Type.Optional(Type.String({ description: "The full path, to be sure" })),
+  permanently_remove: Type.Optional(
+    Type.Boolean({ description: "Remove at once a project that is marked for deletion" }),
+  ),
+  full_path: Type.Optional(Type.String({ description: "The project's full path, to remove it at once" })),
 });
 
 export const Transfer = Type.Object({
@@ -93,28 +97,6 @@ export const Transfer = Type.Object({
 export const GroupsProject = Type.Object({
   ...ProjectId.properties,
   project_id: Type.String({ description: "Id or full path" }),
-});
-
-export const NewShare = Type.Object({
-  ...ProjectId.properties,
-  group_id: Id,
-  group_access: Level,
-  expires_at: Type.Optional(Nullable(DateOnly)),
-});
-
-export const ShareId = Type.Object({ ...ProjectId.properties, group_id: Id });
-
-export const PeopleFilters = Type.Object({
-  ...ProjectId.properties,
-  search: Type.Optional(Type.String({ maxLength: 255, description: "Part of the name or username" })),
-});
-
-export const GroupFilters = Type.Object({
-  ...ProjectId.properties,
-  search: Type.Optional(Type.String({ maxLength: 255, description: "Part of the name or path" })),
-  skip_groups: Type.Optional(CommaList(Id, { maxItems: 100 })),
-  with_shared: Type.Optional(Type.Boolean({ description: "Also the groups that the project is shared with" })),
-  shared_min_access_level: Type.Optional(Level),
 });
 
 export const AvatarFile = Type.Object({ ...ProjectId.properties, file: Type.String({ maxLength: 255 }) });

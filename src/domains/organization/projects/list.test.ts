@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { VISIBILITIES } from "#access/roles.ts";
-import { type Ground, ground } from "#resources/members/test-support.ts";
+import { type RowInserter, rowInserter } from "#domains/organization/members/test-support.ts";
 import { recordStatements } from "#test/plans/record.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
@@ -11,21 +11,21 @@ type Caller = "anonymous" | "me" | "stranger" | "external" | "admin";
 
 describe("lists of projects", () => {
   let app: TestApp;
-  let on: Ground;
+  let insert: RowInserter;
   const callers: Partial<Record<Caller, TestUser>> = {};
   const groups: Record<string, number> = {};
   const ids: Record<string, number> = {};
 
   before(async () => {
     app = await testApp({ databaseUrl: await freshDatabase() });
-    on = ground(app);
+    insert = rowInserter(app);
     callers.me = await app.makeUser({ username: "me" });
     callers.stranger = await app.makeUser({ username: "stranger" });
     callers.external = await app.makeUser({ username: "external", external: true });
     callers.admin = await app.makeUser({ username: "boss", admin: true });
     const { private: hidden, internal, public: everyone } = VISIBILITIES;
     const group = async (name: string, parent?: string, columns: object = {}) => {
-      groups[name] = await on.group(parent === undefined ? undefined : groups[parent], {
+      groups[name] = await insert.group(parent === undefined ? undefined : groups[parent], {
         name,
         path: name,
         visibility: everyone,
@@ -34,7 +34,7 @@ describe("lists of projects", () => {
     };
     const project = async (name: string, place: string | number, visibility: number, columns: object = {}) => {
       const namespace = typeof place === "string" ? groups[place]! : place;
-      ids[name] = await on.project(namespace, { name, path: `p-${name}`, visibility, ...columns });
+      ids[name] = await insert.project(namespace, { name, path: `p-${name}`, visibility, ...columns });
     };
     await group("open");
     await group("home");
@@ -48,8 +48,8 @@ describe("lists of projects", () => {
     await project("public", "open", everyone, { topics: ["red", "blue"], star_count: 7 });
     await project("internal", "open", internal, { description: "All about zebras", topics: ["red"] });
     await project("private", "open", hidden, { name: "private zebra" });
-    await project("homely", "home", hidden, { preferences: { issues_access_level: "disabled" } });
-    await project("nested", "nook", hidden, { preferences: { merge_requests_access_level: "disabled" } });
+    await project("homely", "home", hidden, { issues_access_level: "disabled" });
+    await project("nested", "nook", hidden, { merge_requests_access_level: "disabled" });
     await project("dusty", "old", everyone);
     await project("archived", "home", everyone, { archived: true, last_activity_at: "2001-02-03T04:05:06.789Z" });
     await project("shared", "away", hidden, { repository_storage: "elsewhere" });
@@ -57,12 +57,12 @@ describe("lists of projects", () => {
     await project("mine", await own(callers.me), hidden, { created_at: "2001-01-01T00:00:00.000Z" });
     await project("theirs", await own(callers.stranger), everyone);
 
-    await on.member(callers.me, { group_id: groups["home"]! }, "developer");
-    await on.member(callers.me, { group_id: groups["guests"]! }, "maintainer");
-    await on.member(callers.me, { project_id: ids["direct"]! }, "guest");
-    await on.member(callers.me, { project_id: ids["mine"]! }, "owner");
-    await on.member(callers.external, { project_id: ids["internal"]! }, "reporter");
-    await on.share({ project_id: ids["shared"]! }, groups["guests"]!, "reporter");
+    await insert.member(callers.me, { group_id: groups["home"]! }, "developer");
+    await insert.member(callers.me, { group_id: groups["guests"]! }, "maintainer");
+    await insert.member(callers.me, { project_id: ids["direct"]! }, "guest");
+    await insert.member(callers.me, { project_id: ids["mine"]! }, "owner");
+    await insert.member(callers.external, { project_id: ids["internal"]! }, "reporter");
+    await insert.share({ project_id: ids["shared"]! }, groups["guests"]!, "reporter");
     for (const name of ["public", "direct", "internal"]) {
       const row = { project_id: ids[name]!, user_id: callers.me.id };
       await app.services.db.write.insertInto("stars").values(row).execute();
@@ -159,16 +159,20 @@ describe("lists of projects", () => {
     assert.deepEqual(await listed("admin", `/projects?${between}&sort=asc`), ["internal", "private"]);
   });
 
-  test("a word of two letters is the whole name or path", async () => {
-    ids["xy"] = await on.project(groups["open"]!, { name: "xy", path: "xyz-path", visibility: VISIBILITIES.public });
-    ids["yx"] = await on.project(groups["open"]!, { name: "other", path: "yx", visibility: VISIBILITIES.public });
+  test("a word of two letters must be the whole name or path", async () => {
+    ids["xy"] = await insert.project(groups["open"]!, {
+      name: "xy",
+      path: "xyz-path",
+      visibility: VISIBILITIES.public,
+    });
+    ids["yx"] = await insert.project(groups["open"]!, { name: "other", path: "yx", visibility: VISIBILITIES.public });
     assert.deepEqual(await listed("anonymous", "/projects?search=XY"), ["xy"]);
     assert.deepEqual(await listed("anonymous", "/projects?search=yx"), ["yx"]);
     assert.deepEqual(await listed("anonymous", "/projects?search=x"), []);
     await app.services.db.write.deleteFrom("projects").where("id", "in", [ids["xy"], ids["yx"]]).execute();
   });
 
-  test("parameters that cannot be are refused", async () => {
+  test("invalid parameters are refused", async () => {
     for (const query of [
       "visibility=secret",
       "min_access_level=5",
@@ -183,7 +187,7 @@ describe("lists of projects", () => {
     assert.equal((await app.get("/projects?pagination=keyset&order_by=similarity")).status, 405);
   });
 
-  test("users can be listed who belong to none themselves", async () => {
+  test("users without a direct membership can be listed", async () => {
     const { body } = await app.get("/users?without_projects=true", { token: callers.admin!.token });
     assert.deepEqual(body.map(({ username }: TestUser) => username).toSorted(), ["boss", "stranger"]);
   });
@@ -207,7 +211,7 @@ describe("lists of projects", () => {
       assert.equal((await app.get(`/groups/${groups["away"]}/projects`)).status, 404);
     });
 
-    test("what is shared with it, unless that is not wanted", async () => {
+    test("projects shared with it, unless excluded", async () => {
       assert.deepEqual(await inGroup("me", "guests"), ["shared"]);
       assert.deepEqual(await inGroup("me", "guests", "with_shared=false"), []);
       assert.deepEqual(await inGroup("stranger", "guests"), [], "only to who may see it");
@@ -233,7 +237,7 @@ describe("lists of projects", () => {
       assert.deepEqual(await inGroup("me", "open", "topic=blue"), ["public"]);
     });
 
-    test("a user's own place, by id or name", async () => {
+    test("the personal namespace of a user, by id or name", async () => {
       assert.deepEqual(await listed("me", "/users/ME/projects"), ["mine"]);
       assert.deepEqual(await listed("stranger", `/users/${callers.me!.id}/projects`), []);
       assert.deepEqual(await listed("anonymous", "/users/stranger/projects"), ["theirs"]);
@@ -245,7 +249,7 @@ describe("lists of projects", () => {
       assert.equal((await app.get("/users/999999999/starred_projects")).status, 404);
     });
 
-    test("what a user starred, as far as the caller sees it", async () => {
+    test("the starred projects of a user that the caller may see", async () => {
       const starred = async (caller: Caller, query = "") =>
         (await listed(caller, `/users/me/starred_projects?${query}`)).toSorted();
       assert.deepEqual(await starred("me"), ["direct", "internal", "public"]);
@@ -264,7 +268,7 @@ describe("lists of projects", () => {
       "/groups/GROUP/projects?include_subgroups=true&",
     ];
 
-    test("the newest first, unless asked otherwise", async () => {
+    test("are the newest first by default", async () => {
       const names = await listed("me", "/projects?per_page=100");
       assert.equal(names.at(-1), "mine");
       assert.deepEqual(
@@ -276,7 +280,7 @@ describe("lists of projects", () => {
     for (const place of PLACES) {
       for (const order of ORDERS) {
         for (const sort of ["asc", "desc"]) {
-          test(`${place}order_by=${order}&sort=${sort}, whole, by number and by position`, async () => {
+          test(`${place}order_by=${order}&sort=${sort}, as one page, with offset and with keyset paging`, async () => {
             const address = `${place.replace("GROUP", String(groups["home"]))}order_by=${order}&sort=${sort}`;
             const { body } = await app.get(`${address}&per_page=100`, { token: callers.me!.token });
             const expected = body.toSorted((a: Record<string, any>, b: Record<string, any>) => {
@@ -304,10 +308,10 @@ describe("lists of projects", () => {
       }
     }
 
-    test("by similarity what resembles the search comes first", async () => {
+    test("order by similarity puts the best match first", async () => {
       const names = ["zebra crossing", "zebra", "a zebra in zebraland"];
       for (const name of names) {
-        ids[name] = await on.project(groups["open"]!, { name, visibility: VISIBILITIES.public });
+        ids[name] = await insert.project(groups["open"]!, { name, visibility: VISIBILITIES.public });
       }
       const found = await listed("me", "/projects?search=zebra&order_by=similarity");
       assert.equal(found[0], "zebra");
@@ -320,7 +324,7 @@ describe("lists of projects", () => {
       await app.services.db.write.deleteFrom("projects").where("name", "in", names).execute();
     });
 
-    test("a position of another kind than the order is refused", async () => {
+    test("a cursor whose value does not fit the order is refused", async () => {
       const cursor = (value: unknown) =>
         Buffer.from(JSON.stringify(["star_count", "desc", value, 1])).toString("base64url");
       for (const value of ["1", 2 ** 40, -1.5, null]) {
@@ -345,7 +349,7 @@ describe("lists of projects", () => {
       ["me", "/users/me/starred_projects?per_page=100"],
     ];
 
-    test("take the same number of statements", async () => {
+    test("need the same number of statements", async () => {
       const count = async () => {
         const counts: number[] = [];
         for (const [caller, address] of addresses()) {
@@ -361,12 +365,12 @@ describe("lists of projects", () => {
       for (let number = 0; number < 20; number++) {
         const { username } = await app.makeUser();
         const { body: theirs } = await app.get(`/namespaces/${username}`, { token: callers.admin!.token });
-        const place = await on.group(groups["home"]);
-        const id = await on.project(number % 2 ? theirs.id : place, { path: `p-many-${number}` });
-        await on.member(callers.me!, { project_id: id }, "owner");
-        await on.share({ project_id: id }, groups["guests"]!, "guest");
+        const place = await insert.group(groups["home"]);
+        const id = await insert.project(number % 2 ? theirs.id : place, { path: `p-many-${number}` });
+        await insert.member(callers.me!, { project_id: id }, "owner");
+        await insert.share({ project_id: id }, groups["guests"]!, "guest");
         await app.services.db.write.insertInto("stars").values({ project_id: id, user_id: callers.me!.id }).execute();
-        made.push(id, await on.project(place, { path: `p-more-${number}`, visibility: VISIBILITIES.public }));
+        made.push(id, await insert.project(place, { path: `p-more-${number}`, visibility: VISIBILITIES.public }));
       }
       const many = await count();
       await app.services.db.write.deleteFrom("projects").where("id", "in", made).execute();
@@ -377,11 +381,11 @@ describe("lists of projects", () => {
   });
 });
 
-describe("lists of more projects than are named", () => {
+describe("lists with more matches than the limit of candidates", () => {
   let app: TestApp;
   before(async () => {
     app = await testApp({ databaseUrl: await freshDatabase() });
-    const group = await ground(app).group(undefined, { path: "many", name: "Many" });
+    const group = await rowInserter(app).group(undefined, { path: "many", name: "Many" });
     // One of four is private.
     for (let from = 1; from < 27_000; from += 3000) {
       await sql`
@@ -393,7 +397,7 @@ describe("lists of more projects than are named", () => {
   });
   after(() => app.close());
 
-  test("are found in order, uncounted, and by number only so far", async () => {
+  test("are found in order, without a total, and with offset paging up to its limit", async () => {
     const { status, body, headers } = await app.get("/projects?search=common&order_by=name&sort=asc&per_page=3");
     assert.equal(status, 200);
     assert.deepEqual(
@@ -401,10 +405,10 @@ describe("lists of more projects than are named", () => {
       ["common 1", "common 10", "common 10001"],
     );
     assert.equal(headers["x-total"], undefined);
-    assert.equal((await app.get("/projects?search=common&page=50&per_page=100")).body.length, 100);
-    const far = await app.get("/projects?search=common&page=51&per_page=100");
+    assert.equal((await app.get("/projects?search=common&page=150&per_page=100")).body.length, 100);
+    const far = await app.get("/projects?search=common&page=501&per_page=100");
     assert.equal(far.status, 405);
-    assert.match(far.body.error, /maximum allowed offset of 5000 .* type Project/);
+    assert.match(far.body.error, /maximum allowed offset of 50000 .* type Project/);
     assert.equal((await app.get("/projects?search=common&pagination=keyset")).body.length, 20);
     assert.equal((await app.get("/projects?search=common&order_by=similarity")).body[0].name, "common 26999");
   });
@@ -419,7 +423,7 @@ describe("lists of more projects than are named", () => {
     assert.equal(headers["x-total"], undefined);
   });
 
-  test("but few of them are counted", async () => {
+  test("but a few matches are counted", async () => {
     const { body, headers } = await app.get("/projects?search=common%2026999");
     assert.equal(body.length, 1);
     assert.equal(headers["x-total"], "1");

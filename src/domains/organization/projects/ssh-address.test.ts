@@ -3,18 +3,18 @@ import { describe, it } from "node:test";
 import { readConfig } from "#config.ts";
 import { sshAddress } from "./ssh-address.ts";
 
-describe("the address of repositories over SSH", () => {
+describe("the SSH URL of repositories", () => {
   const shown = (env: Record<string, string>, site = "https://code.example.com:8443") =>
     sshAddress(readConfig(env), site);
 
-  it("is the host of links and the port of SSH, short where that is the usual one", () => {
+  it("has the host of links and the port of SSH, in short form for port 22", () => {
     assert.equal(shown({}), "ssh://git@code.example.com:2222/");
     assert.equal(shown({ FAIRLEAD_SSH_PORT: "22" }), "git@code.example.com:");
     assert.equal(shown({ FAIRLEAD_SSH_PORT: "off" }), "git@code.example.com:");
     assert.equal(shown({}, "http://[::1]:8080"), "ssh://git@[::1]:2222/");
   });
 
-  it("or what was set", () => {
+  it("is the configured one, if there is one", () => {
     assert.equal(shown({ FAIRLEAD_SSH_URL: "ssh://git@ssh.example.com" }), "git@ssh.example.com:");
     assert.equal(shown({ FAIRLEAD_SSH_URL: "ssh://code@ssh.example.com:22/" }), "code@ssh.example.com:");
     assert.equal(shown({ FAIRLEAD_SSH_URL: "ssh://git@ssh.example.com:7999" }), "ssh://git@ssh.example.com:7999/");

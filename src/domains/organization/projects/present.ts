@@ -1,19 +1,16 @@
 import { LEVELS, visibilityName } from "#access/roles.ts";
-import type { Static } from "typebox";
-import { groupAddress, groupAvatar, presentNamespace } from "#resources/namespaces/entity.ts";
-import type { NamespaceRow } from "#resources/namespaces/queries.ts";
-import type { NewShareRow } from "#resources/shares/actions.ts";
-import { presentShare } from "#resources/shares/entity.ts";
-import type { ShareRow } from "#resources/shares/queries.ts";
-import { presentSummary } from "#resources/users/present.ts";
-import type { GroupOfProject, Project, ProjectShare, ProjectSummary } from "./entity.ts";
+import { presentNamespace } from "#domains/organization/namespaces/entity.ts";
+import { presentShare } from "#domains/organization/shares/entity.ts";
+import type { ShareRow } from "#domains/organization/shares/queries.ts";
+import { presentSummary } from "#domains/identity/users/present.ts";
+import type { Project, ProjectSummary } from "./entity.ts";
 import { presentPreferences } from "./preferences.ts";
 import type { Levels, NamespaceOfProjects, Owner, ProjectRow, RepositoryOfProject } from "./queries.ts";
 
-/** Clients know how loud a project is by number; 3 leaves it to the user. */
+/** The numeric notification level on the wire; 3 means that the user's own setting applies. */
 const NOTIFICATION_LEVEL = 3;
 
-/** Where links to the instance begin, and addresses for git over SSH up to the full path. */
+/** The prefixes of web links and of git addresses over SSH; the full path follows. */
 interface Addresses {
   readonly site: string;
   readonly ssh: string;
@@ -51,7 +48,7 @@ export const presentProjectSummary = (
   };
 };
 
-/** What is known of a project beside its row. */
+/** The rows from other tables that a project's view needs. */
 export interface Surroundings {
   readonly namespace: NamespaceOfProjects;
   readonly repository: RepositoryOfProject | undefined;
@@ -66,7 +63,7 @@ export const presentProject = (
   { site, ssh, administrator }: Addresses & { readonly administrator: boolean },
 ): Project => {
   const summary = presentProjectSummary(row, { namespace, repository }, { site, ssh });
-  const preferences = presentPreferences(row.preferences);
+  const preferences = presentPreferences(row);
   const markedOn = row.marked_for_deletion_at?.slice(0, 10) ?? null;
   return {
     ...summary,
@@ -87,7 +84,7 @@ export const presentProject = (
     ...(administrator && { repository_storage: row.repository_storage }),
     permissions: {
       project_access: accessOf(levels?.own ?? 0),
-      // Minimal access to a group is none to what is in it.
+      // Minimal access to a group gives no access to its projects.
       group_access: accessOf(levels?.by_group ?? 0),
     },
   };
@@ -104,27 +101,5 @@ const linksOf = (
   ...(issues_enabled && { issues: `${self}/issues` }),
   ...(merge_requests_enabled && { merge_requests: `${self}/merge_requests` }),
   repo_branches: `${self}/repository/branches`,
-  labels: `${self}/labels`,
-  events: `${self}/events`,
   members: `${self}/members`,
-  cluster_agents: `${self}/cluster_agents`,
 });
-
-export const presentProjectShare = (projectId: number, row: NewShareRow): Static<typeof ProjectShare> => ({
-  id: row.id,
-  project_id: projectId,
-  group_id: row.with_group_id,
-  group_access: row.access_level,
-  expires_at: row.expires_at,
-});
-
-export const presentGroupOfProject =
-  (site: string) =>
-  (row: NamespaceRow & { full_name: string }): Static<typeof GroupOfProject> => ({
-    id: row.id,
-    name: row.name,
-    avatar_url: groupAvatar(site, row),
-    web_url: groupAddress(site, row),
-    full_name: row.full_name,
-    full_path: row.full_path,
-  });

@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { VISIBILITIES } from "#access/roles.ts";
-import { type Ground, ground } from "#resources/members/test-support.ts";
+import { type RowInserter, rowInserter } from "#domains/organization/members/test-support.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 
 describe("creating a project", () => {
   let app: TestApp;
-  let on: Ground;
+  let insert: RowInserter;
   let admin: TestUser;
   let user: TestUser;
   before(async () => {
     app = await testApp();
-    on = ground(app);
+    insert = rowInserter(app);
     [admin, user] = await Promise.all([app.makeUser({ admin: true }), app.makeUser()]);
   });
   after(() => app.close());
@@ -22,7 +22,7 @@ describe("creating a project", () => {
   const newName = () => `Project ${++number}`;
   const create = (token: string | undefined, payload: object) => app.post("/projects", { token, payload });
 
-  test("in one's own place needs a name only, and makes one its Owner", async () => {
+  test("in a personal namespace needs only a name, and makes the user its Owner", async () => {
     const { status, body } = await create(user.token, { name: "Été à Paris! 2" });
     assert.equal(status, 400, "a name with ! is refused");
     assert.match(body.message.name[0], /^can contain only letters/);
@@ -48,7 +48,7 @@ describe("creating a project", () => {
     assert.deepEqual((await app.get(`/projects/${project.id}`, { token: user.token })).body, project);
   });
 
-  test("takes a path for a name, and wants one of the two", async () => {
+  test("requires a name or a path", async () => {
     const { body } = await create(user.token, { path: "Only_a.path" });
     assert.equal(body.name, "Only_a.path");
     assert.equal(body.path, "Only_a.path");
@@ -58,7 +58,7 @@ describe("creating a project", () => {
     assert.equal((await create(undefined, { name: "x" })).status, 401);
   });
 
-  test("keeps what is chosen with it", async () => {
+  test("stores the values that are sent", async () => {
     const { status, body, text } = await create(user.token, {
       name: newName(),
       description: "What it is",
@@ -81,17 +81,32 @@ describe("creating a project", () => {
     assert.equal(body.issues_enabled, false);
     assert.equal("issues" in body["_links"], false);
     assert.equal(body.wiki_access_level, "private");
-    assert.equal(body.wiki_enabled, true);
+    assert.equal(body.wiki_enabled, false, "there are no wikis yet");
     assert.equal(body.merge_method, "ff");
     assert.equal(body.lfs_enabled, false);
     assert.equal(body.ci_config_path, ".ci/main.yml");
   });
 
-  test("takes topics by their old name and as one text", async () => {
+  test("shows nothing as switched on that this release does not have, and links to nothing that is not there", async () => {
+    const { body } = await create(user.token, { name: newName(), lfs_enabled: true, merge_requests_enabled: true });
+    const switches = Object.entries(body).filter(([name]) => name.endsWith("_enabled"));
+    assert.deepEqual(
+      switches.filter(([, value]) => value === true).map(([name]) => name),
+      ["emails_enabled"],
+    );
+    assert.ok(switches.length > 12, String(switches.length));
+    assert.equal(body.merge_requests_access_level, "enabled", "what is chosen is stored");
+    for (const [name, url] of Object.entries<string>(body["_links"])) {
+      const { status } = await app.get(new URL(url).pathname, { token: user.token });
+      assert.equal(status, 200, name);
+    }
+  });
+
+  test("accepts topics by their deprecated name and as one text", async () => {
     assert.deepEqual((await create(user.token, { name: newName(), tag_list: "a, b,,c" })).body.topics, ["a", "b", "c"]);
   });
 
-  test("refuses names, paths and branches that cannot be", async () => {
+  test("refuses invalid names, paths and branches", async () => {
     for (const [payload, field] of [
       [{ name: "-dash" }, "name"],
       [{ name: "x", path: "-dash" }, "path"],
@@ -109,10 +124,10 @@ describe("creating a project", () => {
     assert.equal((await create(user.token, { name: "x".repeat(256) })).status, 400);
   });
 
-  test("refuses a path that is taken there, in any case, and by a group too", async () => {
-    const group = await on.group();
-    await on.member(user, { group_id: group }, "owner");
-    await on.group(group, { path: "sub", name: "Sub" });
+  test("refuses a path that a project or group already has, in any case", async () => {
+    const group = await insert.group();
+    await insert.member(user, { group_id: group }, "owner");
+    await insert.group(group, { path: "sub", name: "Sub" });
     const taken = { message: { name: ["has already been taken"], path: ["has already been taken"] } };
     const payload = { name: "Twice", path: "twice", namespace_id: group };
     assert.equal((await create(user.token, payload)).status, 201);
@@ -128,7 +143,7 @@ describe("creating a project", () => {
     );
   });
 
-  test("asked for twice at once makes one", async () => {
+  test("twice at once with the same path creates one", async () => {
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => create(user.token, { name: "At once", path: "at-once" })),
     );
@@ -142,12 +157,12 @@ describe("creating a project", () => {
     ]);
   });
 
-  test("in a group needs what the group asks for", async () => {
-    const place = await on.group(undefined, { visibility: VISIBILITIES.internal });
+  test("in a group requires the level that the group sets", async () => {
+    const place = await insert.group(undefined, { visibility: VISIBILITIES.internal });
     const callers = new Map<string, TestUser>();
     for (const level of ["guest", "reporter", "developer", "maintainer", "owner"] as const) {
       const member = await app.makeUser();
-      await on.member(member, { group_id: place }, level);
+      await insert.member(member, { group_id: place }, level);
       callers.set(level, member);
     }
     callers.set("stranger", await app.makeUser());
@@ -172,10 +187,10 @@ describe("creating a project", () => {
     }
   });
 
-  test("in a group makes nobody a member, and finds the group by its path", async () => {
-    const top = await on.group();
-    const sub = await on.group(top);
-    await on.member(user, { group_id: top }, "maintainer");
+  test("in a group adds no member, and finds the group by its path", async () => {
+    const top = await insert.group();
+    const sub = await insert.group(top);
+    await insert.member(user, { group_id: top }, "maintainer");
     const { body: group } = await app.get(`/groups/${sub}`, { token: user.token });
     const { status, body } = await create(user.token, { name: newName(), namespace_id: group.full_path.toUpperCase() });
     assert.equal(status, 201);
@@ -189,8 +204,8 @@ describe("creating a project", () => {
     assert.equal(rows.length, 0);
   });
 
-  test("elsewhere is refused as if it were not there", async () => {
-    const hidden = await on.group(undefined, { visibility: VISIBILITIES.private });
+  test("in a hidden namespace is 404, as in a missing one", async () => {
+    const hidden = await insert.group(undefined, { visibility: VISIBILITIES.private });
     const other = await app.makeUser();
     const { body: own } = await app.get("/user", { token: admin.token });
     for (const namespace_id of [hidden, own.namespace_id, other.username, 999_999_999, "no/such"]) {
@@ -200,20 +215,20 @@ describe("creating a project", () => {
     }
   });
 
-  test("in what is archived or going to be removed is refused, below it too", async () => {
+  test("in or below an archived group or one marked for deletion is refused", async () => {
     for (const columns of [{ archived: true }, { marked_for_deletion_at: "2026-01-01T00:00:00.000Z" }]) {
-      const top = await on.group(undefined, columns);
-      const sub = await on.group(top);
+      const top = await insert.group(undefined, columns);
+      const sub = await insert.group(top);
       for (const namespace_id of [top, sub]) {
         assert.equal((await create(admin.token, { name: newName(), namespace_id })).status, 403);
       }
     }
   });
 
-  test("is not more visible than the group around it", async () => {
+  test("cannot be more visible than its group", async () => {
     for (const around of ["private", "internal", "public"] as const) {
-      const group = await on.group(undefined, { visibility: VISIBILITIES[around] });
-      await on.member(user, { group_id: group }, "owner");
+      const group = await insert.group(undefined, { visibility: VISIBILITIES[around] });
+      await insert.member(user, { group_id: group }, "owner");
       for (const visibility of ["private", "internal", "public"] as const) {
         const { status, body } = await create(user.token, { name: newName(), namespace_id: group, visibility });
         const allowed = VISIBILITIES[visibility] <= VISIBILITIES[around];
@@ -223,7 +238,7 @@ describe("creating a project", () => {
     }
   });
 
-  test("has no visibility that only administrators may give", async () => {
+  test("cannot use a restricted visibility", async () => {
     const strict = await testApp({ databaseUrl: await freshDatabase() });
     try {
       const restricted = { restricted_visibility_levels: [VISIBILITIES.public], default_project_visibility: 10 };
@@ -236,8 +251,8 @@ describe("creating a project", () => {
       assert.equal((await strict.post("/projects", { token: boss.token, payload })).status, 201);
       const unsaid = await strict.post("/projects", { token: other.token, payload: { name: "Default" } });
       assert.equal(unsaid.body.visibility, "internal");
-      const hidden = await ground(strict).group(undefined, { visibility: VISIBILITIES.private });
-      await ground(strict).member(other, { group_id: hidden }, "owner");
+      const hidden = await rowInserter(strict).group(undefined, { visibility: VISIBILITIES.private });
+      await rowInserter(strict).member(other, { group_id: hidden }, "owner");
       const below = await strict.post("/projects", {
         token: other.token,
         payload: { name: "x", namespace_id: hidden },
@@ -248,7 +263,7 @@ describe("creating a project", () => {
     }
   });
 
-  test("stops at the limit of the user, also at once, and not for administrators", async () => {
+  test("respects the limit of the user, also concurrently, except for administrators", async () => {
     const limited = await app.makeUser({ projects_limit: 3 });
     const answers = await Promise.all(Array.from({ length: 6 }, () => create(limited.token, { name: newName() })));
     assert.deepEqual(answers.map(({ status }) => String(status)).toSorted(), [
@@ -259,15 +274,15 @@ describe("creating a project", () => {
       "403",
       "403",
     ]);
-    const group = await on.group();
-    await on.member(limited, { group_id: group }, "developer");
+    const group = await insert.group();
+    await insert.member(limited, { group_id: group }, "developer");
     assert.equal((await create(limited.token, { name: newName(), namespace_id: group })).status, 201);
     assert.equal((await create(admin.token, { name: newName(), namespace_id: limited.username })).status, 201);
     const none = await app.makeUser({ projects_limit: 0 });
     assert.equal((await create(none.token, { name: newName() })).status, 403);
   });
 
-  test("on another storage is for administrators, who are told of an unknown one", async () => {
+  test("on another storage is for administrators, and an unknown one is refused", async () => {
     const asUser = await create(user.token, { name: newName(), repository_storage: "elsewhere" });
     assert.equal(asUser.status, 201, "others may say what they like");
     const asAdmin = await create(admin.token, { name: newName(), repository_storage: "elsewhere" });
