@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { DateTime, Flag, Id } from "#http/params/vocabulary.ts";
-import { GroupId } from "#resources/groups/params.ts";
+import { GroupId } from "#domains/organization/groups/params.ts";
 
 const filters = {
   ...GroupId.properties,

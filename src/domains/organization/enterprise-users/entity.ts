@@ -1,8 +1,8 @@
 import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
-import { CurrentUser } from "#resources/users/entity.ts";
-import { presentCurrentUser, type View } from "#resources/users/present.ts";
-import type { Identity, WholeUser } from "#resources/users/queries.ts";
+import { CurrentUser } from "#domains/identity/users/entity.ts";
+import { presentCurrentUser, type View } from "#domains/identity/users/present.ts";
+import type { AdminUserRow, Identity } from "#domains/identity/users/queries.ts";
 
 const exact = { additionalProperties: false };
 
@@ -20,7 +20,7 @@ export const EnterpriseUser = Type.Object(
 );
 
 export const presentEnterpriseUser = (
-  row: WholeUser,
+  row: AdminUserRow,
   identities: readonly Identity[],
   view: View,
 ): Static<typeof EnterpriseUser> => ({

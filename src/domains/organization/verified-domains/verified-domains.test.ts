@@ -40,7 +40,7 @@ describe("verified domains", () => {
     };
   }
 
-  test("a domain is claimed, proven by a record in its DNS, and given up", async () => {
+  test("a domain is claimed, verified by its DNS record, and removed", async () => {
     const group = await makeGroup();
     const domain = newDomain();
     const made = await group.claim(` ${domain.toUpperCase()}. `);
@@ -65,7 +65,7 @@ describe("verified domains", () => {
     assert.notEqual((await group.claim(domain)).body.dns_record.value, record.value);
   });
 
-  test("without its record a domain is not verified, and the answer tells what was looked for and found", async () => {
+  test("without its record a domain is not verified, and the response has the expected and the found records", async () => {
     const group = await makeGroup();
     const { body } = await group.claim(newDomain());
     const { name, value } = body.dns_record;
@@ -92,7 +92,7 @@ describe("verified domains", () => {
     assert.equal(verified.body.last_checked_at, null);
   });
 
-  test("what is no domain, or everybody's, is refused", async () => {
+  test("invalid domains, public suffixes and mail services are refused", async () => {
     const group = await makeGroup();
     const refusal = async (domain: string) => {
       const { status, body } = await group.claim(domain);
@@ -113,7 +113,7 @@ describe("verified domains", () => {
     assert.equal((await group.claim(`notgmail-${word()}.com`)).status, 201);
   });
 
-  test("a claim of others stands in nobody's way, but what is verified belongs to one group", async () => {
+  test("unverified claims block nobody, but only one group can verify a domain", async () => {
     const [owner, stranger, third] = [await makeGroup(), await makeGroup(), await makeGroup()];
     const domain = newDomain();
     const taken = { message: { domain: ["has already been taken"] } };
@@ -128,7 +128,7 @@ describe("verified domains", () => {
     assert.equal((await stranger.verify(foreign.id, admin.token)).status, 200);
   });
 
-  test("of two groups that prove a domain at once one has it", async () => {
+  test("of two groups that verify a domain at once one succeeds", async () => {
     const groups = [await makeGroup(), await makeGroup()];
     const domain = newDomain();
     const claims = await Promise.all(groups.map((group) => group.claim(domain)));
@@ -141,7 +141,7 @@ describe("verified domains", () => {
     );
   });
 
-  test("a group has at most 20 domains, also of those that come at once", async () => {
+  test("a group has at most 20 domains, also with concurrent requests", async () => {
     const group = await makeGroup();
     await sql`insert into verified_domains (group_id, domain, verification_code)
       select ${group.id}, 'n' || n || '.test', 'x' from generate_series(1, 19) n`.execute(app.services.db.write);
@@ -155,7 +155,7 @@ describe("verified domains", () => {
     });
   });
 
-  test("only Owners of a top-level group may, and only with its own domains", async () => {
+  test("only Owners of a top-level group have access, and only to its own domains", async () => {
     const [group, other] = [await makeGroup(), await makeGroup()];
     const { body: domain } = await group.claim(newDomain());
     const maintainer = await app.makeUser();
@@ -183,7 +183,7 @@ describe("verified domains", () => {
     }
   });
 
-  test("a group that is moved into another has no domains any more", async () => {
+  test("a group that is moved into another loses its domains", async () => {
     const owner = await app.makeUser();
     const [group, above, next] = [await makeGroup(owner), await makeGroup(owner), await makeGroup()];
     const domain = newDomain();
@@ -232,7 +232,7 @@ describe("verified domains", () => {
     }
   }
 
-  test("every day the record is looked for; away for a week, the domain is no longer verified", async () => {
+  test("the record is rechecked daily; after a week without it the domain is no longer verified", async () => {
     const group = await makeGroup();
     const { write } = app.services.db;
     const age = (id: number, column: "last_checked_at" | "failing_since", hours: number) =>

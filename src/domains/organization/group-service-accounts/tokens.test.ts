@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import Value from "typebox/value";
-import { makeGroup } from "#resources/groups/test-support.ts";
-import { NewToken, Token } from "#resources/tokens/entity.ts";
+import { makeGroup } from "#domains/organization/groups/test-support.ts";
+import { NewToken, Token } from "#domains/identity/tokens/entity.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { type Made, makeAccount, makeAccountToken, type MadeToken } from "./test-support.ts";
 
@@ -35,7 +35,7 @@ describe("tokens of service accounts", () => {
     return (body as MadeToken[]).map(({ id }) => id);
   };
 
-  test("made by an Owner, they act as the account", async () => {
+  test("a token that an Owner creates acts as the account", async () => {
     const payload = { name: "deploys", description: "d", scopes: "api,read_user", expires_at: inDays(10) };
     const { status, body } = await app.post(path(), { token: owner.token, payload });
     assert.equal(status, 201);
@@ -51,7 +51,25 @@ describe("tokens of service accounts", () => {
     );
   });
 
-  test("also by the shorter path that a client asks at", async () => {
+  test("a token that cannot be used yet says why", async () => {
+    const refused = "Requests with this token are refused for now: ";
+    const unconfirmed = `${refused}Your primary email address is not confirmed. Follow the link in the confirmation mail.`;
+    const waiting = await makeAccount(app, owner, group.id, { email: `waiting-${group.id}@example.com` });
+    const payload = { name: "t", scopes: ["api"] };
+    const made = await app.post(path(waiting), { token: owner.token, payload });
+    assert.deepEqual([made.status, made.body.warning], [201, unconfirmed]);
+    assert.deepEqual([...Value.Errors(NewToken, made.body)], []);
+    const use = await app.get("/user", { token: made.body.token });
+    assert.equal(use.status, 403, "as it said");
+    assert.equal((await rotate(made.body.id, waiting)).body.warning, unconfirmed);
+    assert.equal("warning" in (await make()), false);
+
+    const blocked = await app.makeUser({ state: "blocked" });
+    const ofUser = await app.post(`/users/${blocked.id}/personal_access_tokens`, { token: admin.token, payload });
+    assert.deepEqual([ofUser.status, ofUser.body.warning], [201, `${refused}Your account has been blocked.`]);
+  });
+
+  test("the shorter path that a client uses works too", async () => {
     const { status, body } = await app.post(`/groups/${group.id}/service_accounts/${account.id}`, {
       token: owner.token,
       payload: { name: "short", scopes: ["read_api"] },
@@ -61,7 +79,7 @@ describe("tokens of service accounts", () => {
     assert.ok(await works(body));
   });
 
-  test("what is missing or too much is refused", async () => {
+  test("missing and unknown values are refused", async () => {
     const create = async (payload: object) => (await app.post(path(), { token: owner.token, payload })).body;
     assert.deepEqual(await create({}), { error: "name is missing, scopes is missing" });
     assert.deepEqual(await create({ name: "n", scopes: [] }), { message: "Scopes can't be blank" });
@@ -73,7 +91,7 @@ describe("tokens of service accounts", () => {
     }
   });
 
-  test("listed in the order they were made, by every filter and sort, and only this account's", async () => {
+  test("are listed in order of creation, with every filter and sort, for this account only", async () => {
     const listed = await makeAccount(app, owner, group.id);
     const [first, second, third] = [
       await make(listed, { name: "one" }),
@@ -95,6 +113,7 @@ describe("tokens of service accounts", () => {
       ["revoked=true", [third.id]],
       ["revoked=false", [first.id, second.id]],
       ["search=thr", [third.id]],
+      ["search=hr", [third.id]],
       [`expires_before=${inDays(4)}`, [second.id]],
       ["created_after=2100-01-01T00:00:00Z", []],
       ["last_used_after=2000-01-01T00:00:00Z", []],
@@ -107,7 +126,7 @@ describe("tokens of service accounts", () => {
     assert.equal((await app.get(`${path(listed)}?sort=id`, { token: owner.token })).status, 400);
   });
 
-  test("revoked, they end at once; a second time is 400", async () => {
+  test("a revoked token ends at once; revoking it again is 400", async () => {
     const made = await make();
     assert.equal((await app.delete(`${path()}/${made.id}`, { token: owner.token })).status, 204);
     assert.equal(await works(made), false);
@@ -119,7 +138,7 @@ describe("tokens of service accounts", () => {
     let own: Made;
     const fresh = async () => (own = await makeAccount(app, owner, group.id));
 
-    test("all of the account's end at once, and one new one is there", async () => {
+    test("all tokens of the account end at once, and there is one new token", async () => {
       await fresh();
       const [one, two] = [await make(own, { name: "kept name", scopes: ["api", "read_user"] }), await make(own)];
       const hidden = await app.makeToken(own.id, { impersonation: true });
@@ -131,7 +150,7 @@ describe("tokens of service accounts", () => {
       assert.deepEqual(await Promise.all([one, two, body, hidden].map(works)), [false, false, true, true]);
     });
 
-    test("only the rotated one has the grace", async () => {
+    test("only the rotated token gets the grace period", async () => {
       await fresh();
       const [one, two] = [await make(own), await make(own)];
       const { body } = await rotate(one.id, own, { grace_period: 600, expires_at: inDays(30) });
@@ -142,7 +161,7 @@ describe("tokens of service accounts", () => {
       assert.deepEqual(await Promise.all([one, body, next.body].map(works)), [false, false, true], "no grace is left");
     });
 
-    test("one that was revoked cannot be, which changes nothing; one that expired can", async () => {
+    test("a revoked token cannot be rotated, and nothing changes; an expired one can", async () => {
       await fresh();
       const one = await make(own);
       const { body: next } = await rotate(one.id, own);
@@ -158,14 +177,14 @@ describe("tokens of service accounts", () => {
       assert.equal((await rotate(next.id, own)).status, 200);
     });
 
-    test("a refused rotation ends nothing", async () => {
+    test("a refused rotation revokes nothing", async () => {
       await fresh();
       const [one, two] = [await make(own), await make(own)];
       assert.equal((await rotate(one.id, own, { expires_at: inDays(400) })).status, 422);
       assert.deepEqual(await Promise.all([one, two].map(works)), [true, true]);
     });
 
-    test("by many at once: one succeeds and one token lives, whichever of them is rotated", async () => {
+    test("of many concurrent rotations one succeeds, and one token is valid", async () => {
       for (let round = 0; round < 5; round++) {
         await fresh();
         const tokens = [await make(own), await make(own), await make(own)];
@@ -181,7 +200,7 @@ describe("tokens of service accounts", () => {
       }
     });
 
-    test("no token that rotates itself, or is just made, slips through", async () => {
+    test("no token survives that rotates itself or is created at the same time", async () => {
       for (let round = 0; round < 15; round++) {
         await fresh();
         const [one, two] = [await make(own), await make(own)];
@@ -195,7 +214,7 @@ describe("tokens of service accounts", () => {
       }
     });
 
-    test("with a key the answer can be had again, by the Owner or by the account itself", async () => {
+    test("with an idempotency key the Owner or the account gets the response again", async () => {
       await fresh();
       const one = await make(own);
       const ask = (id: number, token: string) =>
@@ -215,7 +234,7 @@ describe("tokens of service accounts", () => {
       assert.deepEqual(await live(own), [second.body.id]);
     });
 
-    test("shown again on this path after a while, a revoked token ends its family", async () => {
+    test("a revoked token that is used again later revokes its family", async () => {
       await fresh();
       const one = await make(own);
       const { body: next } = await rotate(one.id, own);
@@ -229,7 +248,7 @@ describe("tokens of service accounts", () => {
     });
   });
 
-  test("an administrator manages them by the routes of all tokens, and the account its own", async () => {
+  test("administrators manage them by the general token routes, and the account its own", async () => {
     const robot = await makeAccount(app, owner, group.id);
     const { body, status } = await app.post(`/users/${robot.id}/personal_access_tokens`, {
       token: admin.token,

@@ -6,7 +6,7 @@ import type { DomainRow } from "./queries.ts";
 const Time = Type.String({ format: "date-time" });
 const exact = { additionalProperties: false };
 
-/** A domain whose people belong to a group, once it is verified. */
+/** A claimed domain; once it is verified, its people are enterprise users of the group. */
 export const VerifiedDomain = Type.Object(
   {
     id: Type.Integer(),
@@ -19,7 +19,7 @@ export const VerifiedDomain = Type.Object(
     created_at: Time,
     dns_record: Type.Object(
       { type: Type.String(), name: Type.String(), value: Type.String() },
-      { ...exact, description: "The record that proves who has the domain" },
+      { ...exact, description: "The record that proves control of the domain" },
     ),
   },
   { ...exact, title: "VerifiedDomain" },

@@ -7,6 +7,7 @@ export interface Made {
   readonly username: string;
   readonly name: string;
   readonly email: string;
+  readonly unconfirmed_email?: string;
 }
 
 export interface MadeToken {
@@ -14,14 +15,14 @@ export interface MadeToken {
   readonly token: string;
 }
 
-/** Makes a service account of a group through the API. */
+/** Creates a service account of a group through the API. */
 export async function makeAccount(app: TestApp, owner: TestUser, groupId: number, payload: object = {}): Promise<Made> {
   const { status, body, text } = await app.post(`/groups/${groupId}/service_accounts`, { token: owner.token, payload });
   assert.equal(status, 201, text);
   return body;
 }
 
-/** Makes a token of a service account through the API. */
+/** Creates a token of a service account through the API. */
 export async function makeAccountToken(
   app: TestApp,
   owner: TestUser,
@@ -37,7 +38,7 @@ export async function makeAccountToken(
   return body;
 }
 
-/** The mails that wait for a user, by kind and address. */
+/** The queued mails for a user, by kind and address. */
 export async function mailsFor(app: TestApp, userId: number): Promise<{ kind: string; email: string }[]> {
   const { rows } = await sql<{ kind: string; email: string }>`
     select data->'payload'->>'kind' as kind, data->'payload'->>'email' as email from jobs.job

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { runWorker } from "#jobs/worker.ts";
-import { makeGroup } from "#resources/groups/test-support.ts";
-import { jobs } from "#resources/jobs.ts";
+import { makeGroup } from "#domains/organization/groups/test-support.ts";
+import { jobs } from "#domains/jobs.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { until } from "#test/support/until.ts";
 import { type Made, makeAccount, makeAccountToken, type MadeToken } from "./test-support.ts";
 
-describe("service accounts go with their group", () => {
+describe("service accounts of a deleted group", () => {
   let app: TestApp;
   let other: TestApp;
   let owner: TestUser;
@@ -32,7 +32,7 @@ describe("service accounts go with their group", () => {
 
   const status = async () => (await other.get("/user", { token: made.token })).status;
 
-  test("from the moment that it is marked no process lets them in, and again when it is restored", async () => {
+  test("are refused by every process while the group is marked, and work again once it is restored", async () => {
     for (let round = 0; round < 3; round++) {
       assert.equal(await status(), 200);
       assert.equal((await app.delete(`/groups/${group.id}`, { token: owner.token })).status, 202);
@@ -48,7 +48,7 @@ describe("service accounts go with their group", () => {
     }
   });
 
-  test("a token shown on a rotate path meanwhile ends nothing", async () => {
+  test("a token used on a rotate path meanwhile revokes nothing", async () => {
     const self = await app.post("/personal_access_tokens/self/rotate", { token: made.token });
     made = self.body;
     await app.delete(`/groups/${group.id}`, { token: owner.token });
@@ -57,7 +57,7 @@ describe("service accounts go with their group", () => {
     assert.equal(await status(), 200);
   });
 
-  test("of a group that is moved into another they become the other's, and go with that", async () => {
+  test("belong to the new top-level group after a move, and are deleted with it", async () => {
     const above = await makeGroup(app, owner);
     const moving = await makeGroup(app, owner);
     const { id } = await makeAccount(app, owner, moving.id);
@@ -78,21 +78,21 @@ describe("service accounts go with their group", () => {
     assert.equal((await other.get("/user", { token })).status, 401);
   });
 
-  test("people whom the group brought are not shut out", async () => {
+  test("people whom the group provisioned keep their access", async () => {
     const person = await app.makeUser({ provisioned_by_group_id: group.id });
     await app.delete(`/groups/${group.id}`, { token: owner.token });
     assert.equal((await other.get("/user", { token: person.token })).status, 200);
     await app.post(`/groups/${group.id}/restore`, { token: owner.token });
   });
 
-  test("nothing new is made in a marked group", async () => {
+  test("no account is created in a marked group", async () => {
     await app.delete(`/groups/${group.id}`, { token: owner.token });
     const refused = await app.post(`/groups/${group.id}/service_accounts`, { token: owner.token });
     assert.equal(refused.status, 403);
     await app.post(`/groups/${group.id}/restore`, { token: owner.token });
   });
 
-  test("when the group is gone so are they", async () => {
+  test("are deleted with the group", async () => {
     await app.delete(`/groups/${group.id}`, { token: owner.token });
     const path = encodeURIComponent(group.full_path);
     const now = await app.delete(`/groups/${group.id}?permanently_remove=true&full_path=${path}`, {

@@ -1,9 +1,9 @@
 import Type from "typebox";
 import { defineJob } from "#jobs/define.ts";
-import { domainsToCheck, keepChecks } from "./checks.ts";
+import { domainsToCheck, recordChecks } from "./checks.ts";
 import { recordOf } from "./names.ts";
 
-/** Looks every day whether the records of verified domains are still there. */
+/** Rechecks daily that the DNS records of verified domains still exist. */
 export const recheckDomains = defineJob({
   name: "verified_domains.recheck",
   queue: "bulk",
@@ -19,7 +19,7 @@ export const recheckDomains = defineJob({
           return { id: domain.id, found: (await services.dns.txt(name))?.includes(value) === true };
         }),
       );
-      await step((tx) => keepChecks(tx, checks, id));
+      await step((tx) => recordChecks(tx, checks, id));
       signal.throwIfAborted();
     }
   },

@@ -3,10 +3,10 @@ import type { Tx } from "#db/database.ts";
 import { writeAudit } from "#http/audit.ts";
 import type { DomainRow } from "./queries.ts";
 
-/** How many are looked up between two transactions. */
+/** How many domains are looked up between two transactions. */
 const BATCH = 20;
 
-/** Some of the domains whose record is to be looked for again. */
+/** A batch of domains whose record is due for a recheck. */
 export const domainsToCheck = (tx: Tx): Promise<DomainRow[]> =>
   tx
     .selectFrom("verified_domains")
@@ -23,8 +23,8 @@ interface Check {
   readonly found: boolean;
 }
 
-/** Keeps what was found; a domain whose record has been away for a week is no longer verified. */
-export async function keepChecks(tx: Tx, checks: readonly Check[], job: string) {
+/** Stores the results; a domain whose record has been missing for a week is no longer verified. */
+export async function recordChecks(tx: Tx, checks: readonly Check[], job: string) {
   const idsOf = (found: boolean) => checks.filter((check) => check.found === found).map(({ id }) => id);
   await sql`update verified_domains set last_checked_at = now(), failing_since = null
     where id = any(${idsOf(true)}::bigint[]) and verified_by = 'dns'`.execute(tx);

@@ -6,17 +6,17 @@ import { badFields, badRequest, missing } from "#lib/refusal.ts";
 import { recordOf } from "./names.ts";
 import { type DomainRow, domainsOf } from "./queries.ts";
 
-const MOST_DOMAINS = 20;
+const MAX_DOMAINS = 20;
 
-/** Lets a group say that a domain is its own; that counts for nothing until it is verified. */
+/** Adds a group's claim to a domain, which has no effect until it is verified. */
 export async function addDomain(tx: Tx, groupId: number, domain: string): Promise<DomainRow> {
-  await holdGroup(tx, groupId);
+  await lockTopLevelGroup(tx, groupId);
   const { domains } = await domainsOf(tx, groupId)
     .clearSelect()
     .select(({ fn }) => fn.countAll<number>().as("domains"))
     .executeTakeFirstOrThrow();
-  if (domains >= MOST_DOMAINS) throw badFields({ base: [`a group may have at most ${MOST_DOMAINS} domains`] });
-  // Claims that nobody proved stand in no one's way.
+  if (domains >= MAX_DOMAINS) throw badFields({ base: [`a group may have at most ${MAX_DOMAINS} domains`] });
+  // Unverified claims of other groups do not block this one.
   const taken = await tx
     .selectFrom("verified_domains")
     .select("id")
@@ -31,8 +31,8 @@ export async function addDomain(tx: Tx, groupId: number, domain: string): Promis
     .executeTakeFirstOrThrow();
 }
 
-/** Holds a group where it is, at the top. */
-async function holdGroup(tx: Tx, id: number) {
+/** Locks a group and refuses one that is not top-level. */
+async function lockTopLevelGroup(tx: Tx, id: number) {
   const group = await tx
     .selectFrom("namespaces")
     .select("parent_id")
@@ -54,8 +54,8 @@ export async function removeDomain(tx: Tx, groupId: number, id: number): Promise
   return domain;
 }
 
-/** Refuses a domain whose record is not there. */
-export async function proveDomain(dns: Dns, row: DomainRow) {
+/** Refuses a domain without its verification record in the DNS. */
+export async function requireDnsRecord(dns: Dns, row: DomainRow) {
   const { name, value } = recordOf(row);
   const found = await dns.txt(name);
   if (found?.includes(value)) return;
@@ -67,7 +67,7 @@ export async function proveDomain(dns: Dns, row: DomainRow) {
   throw badRequest(`The TXT record ${value} was not found at ${name}: ${instead}`);
 }
 
-/** Makes a domain the group's own; of several groups the first one has it, the unique index sees to that. */
+/** Verifies a domain for a group; a unique index makes the first of several groups win. */
 export async function verifyDomain(
   tx: Tx,
   groupId: number,
@@ -78,7 +78,7 @@ export async function verifyDomain(
     .updateTable("verified_domains")
     .set({
       verified_at: sql<string>`coalesce(verified_at, now())`,
-      // What an administrator vouched for is not looked up again.
+      // A domain that an administrator verified is not rechecked.
       verified_by: by === "administrator" ? by : sql<"dns">`coalesce(verified_by, 'dns')`,
       ...(by === "dns" && { last_checked_at: sql<string>`now()` }),
       failing_since: null,

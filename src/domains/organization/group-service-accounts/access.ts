@@ -1,40 +1,42 @@
 import type { Caller } from "#access/access.ts";
-import { type Actor, isAdministrator } from "#access/actor.ts";
+import { type Actor, isAdministrator } from "#access/principal.ts";
 import { type GroupSeen, inTopLevelGroup } from "#access/containers.ts";
 import type { Db, Tx } from "#db/database.ts";
 import { badRequest, forbidden, missing } from "#lib/refusal.ts";
-import { tokensOf } from "#resources/tokens/queries.ts";
-import { namedAccount, type NamedAccount } from "./queries.ts";
+import { tokensOf } from "#domains/identity/tokens/queries.ts";
+import { namedAccount, type NamedAccount } from "#domains/identity/service-accounts/queries.ts";
 
 const owners = inTopLevelGroup("owner");
 
-/** Who manages the service accounts of a top-level group. */
+/** Admits those who manage the service accounts of a top-level group. */
 export const managers: typeof owners = {
   ...owners,
-  rule: "administrators, and Owners of the top-level group where the instance lets them",
+  rule: "administrators, and Owners of the top-level group if the instance allows it",
   async check(caller) {
     const granted = await owners.check(caller);
-    if (!isAdministrator(granted.actor) && !(await ownersMay(caller))) throw forbidden();
+    if (!isAdministrator(granted.actor) && !(await ownersMay(caller)))
+      throw forbidden("On this instance service accounts are managed by administrators alone");
     return granted;
   },
 };
 
-/** On the hosted offering Owners always may; elsewhere it is a setting, which an offering that was chosen leaves off. */
+/** On the hosted offering Owners always may; elsewhere a setting decides, whose default depends on the offering. */
 async function ownersMay({ config, settings }: Caller): Promise<boolean> {
   if (config.offering === "hosted") return true;
   const { service_accounts_by_owners: chosen } = await settings.current();
   return chosen ?? config.offering === "all";
 }
 
-/** The service account of a group that a request names. */
+/** Finds a service account of a group by the id in the request. */
 export async function accountIn(db: Db, group: GroupSeen, id: number): Promise<NamedAccount> {
   return belonging(await namedAccount(db, id).executeTakeFirst(), group);
 }
 
-/** The same for a write: nobody else changes it meanwhile, and one that may see everything is not the Owners' to use. */
-export async function heldAccount(tx: Tx, actor: Actor, group: GroupSeen, id: number): Promise<NamedAccount> {
+/** The same with a row lock, for writes; Owners may not use an account with administrator or auditor rights. */
+export async function lockedAccount(tx: Tx, actor: Actor, group: GroupSeen, id: number): Promise<NamedAccount> {
   const account = belonging(await namedAccount(tx, id).forNoKeyUpdate().executeTakeFirst(), group);
-  if (account.sees_all && !isAdministrator(actor)) throw forbidden();
+  if (account.sees_all && !isAdministrator(actor))
+    throw forbidden("This account is an administrator or auditor, so that it takes an administrator");
   return account;
 }
 
@@ -45,7 +47,7 @@ function belonging(account: NamedAccount | undefined, group: GroupSeen): NamedAc
   return account;
 }
 
-/** A token of a service account; one of anybody else is as if it were not there. */
+/** Finds a token of a service account; another user's token is answered like a missing one. */
 export async function tokenOf(db: Db, account: NamedAccount, id: number) {
   const token = await tokensOf(db, account.id).where("t.id", "=", id).executeTakeFirst();
   if (!token) throw missing("Personal Access Token");

@@ -1,13 +1,13 @@
 import Type from "typebox";
-import { isAdministrator } from "#access/actor.ts";
+import { isAdministrator } from "#access/principal.ts";
 import { inTopLevelGroup } from "#access/containers.ts";
 import type { Db } from "#db/database.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { Id, Text } from "#http/params/vocabulary.ts";
 import { missing } from "#lib/refusal.ts";
-import { GroupId } from "#resources/groups/params.ts";
-import { addDomain, proveDomain, removeDomain, verifyDomain } from "./actions.ts";
+import { GroupId } from "#domains/organization/groups/params.ts";
+import { addDomain, requireDnsRecord, removeDomain, verifyDomain } from "./actions.ts";
 import { presentDomain, VerifiedDomain } from "./entity.ts";
 import { readDomain } from "./names.ts";
 import { type DomainRow, domainsOf } from "./queries.ts";
@@ -32,13 +32,13 @@ export const verifiedDomains = {
     access: inTopLevelGroup("owner"),
     params: DomainId,
     returns: VerifiedDomain,
-    handle: async ({ db, group, params }) => presentDomain(await foundDomain(db, group.id, params.domain_id)),
+    handle: async ({ db, group, params }) => presentDomain(await namedDomain(db, group.id, params.domain_id)),
   }),
 
   create: endpoint({
     method: "POST",
     path: "/groups/:id/verified_domains",
-    summary: "Claim a domain for a group; it counts once it is verified",
+    summary: "Claim a domain for a group; it has no effect until it is verified",
     access: inTopLevelGroup("owner"),
     params: Type.Object({ ...GroupId.properties, domain: Text(255) }),
     returns: VerifiedDomain,
@@ -60,9 +60,9 @@ export const verifiedDomains = {
     status: 200,
     audit: "verified_domain_verified",
     async prepare({ services, actor, group, params }) {
-      const domain = await foundDomain(services.db.write, group.id, params.domain_id);
+      const domain = await namedDomain(services.db.write, group.id, params.domain_id);
       if (isAdministrator(actor)) return { by: "administrator" as const };
-      await proveDomain(services.dns, domain);
+      await requireDnsRecord(services.dns, domain);
       return { by: "dns" as const };
     },
     async handle({ tx, group, params, by, audit }) {
@@ -75,12 +75,15 @@ export const verifiedDomains = {
   delete: endpoint({
     method: "DELETE",
     path: "/groups/:id/verified_domains/:domain_id",
-    summary: "Take a domain from a group",
+    summary: "Remove a domain from a group",
     access: inTopLevelGroup("owner"),
     params: DomainId,
     audit: "verified_domain_removed",
-    async handle({ tx, group, params, audit }) {
-      audit(nameOf(await removeDomain(tx, group.id, params.domain_id)));
+    conditional: true,
+    async handle({ tx, group, params, audit, unlessModified }) {
+      const domain = await removeDomain(tx, group.id, params.domain_id);
+      unlessModified(domain.verified_at ?? domain.created_at);
+      audit(nameOf(domain));
     },
   }),
 };
@@ -88,7 +91,7 @@ export const verifiedDomains = {
 const nameOf = ({ id, domain, group_id }: DomainRow) =>
   ({ type: "VerifiedDomain", id, name: domain, entity: { type: "Group", id: group_id } }) as const;
 
-async function foundDomain(db: Db, groupId: number, id: number): Promise<DomainRow> {
+async function namedDomain(db: Db, groupId: number, id: number): Promise<DomainRow> {
   const domain = await domainsOf(db, groupId).where("d.id", "=", id).executeTakeFirst();
   if (!domain) throw missing("Domain");
   return domain;

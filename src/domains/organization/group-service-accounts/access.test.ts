@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { join, makeGroup } from "#resources/groups/test-support.ts";
+import { join, makeGroup } from "#domains/organization/groups/test-support.ts";
 import { type Reply, type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { makeAccount, makeAccountToken } from "./test-support.ts";
 
 type Ask = (token: string | undefined) => Promise<Reply>;
 
-describe("who manages the service accounts of a group", () => {
+describe("access to the service accounts of a group", () => {
   let app: TestApp;
   let databaseUrl: string;
   let admin: TestUser;
@@ -56,7 +56,7 @@ describe("who manages the service accounts of a group", () => {
     }
   }
 
-  test("Owners and administrators, nobody else; a stranger does not learn of the group", async () => {
+  test("only Owners and administrators have access; a hidden group is 404", async () => {
     const asks = await everyRequest(app);
     const stranger = await app.makeUser();
     await expect(asks, undefined, 401);
@@ -77,7 +77,7 @@ describe("who manages the service accounts of a group", () => {
     await expect(await everyRequest(app), admin.token, "success");
   });
 
-  test("of a public group whoever may not is told so", async () => {
+  test("in a public group other callers get 403", async () => {
     const open = await makeGroup(app, owner, { visibility: "public" });
     const asks = await everyRequest(app, open.id);
     await expect(asks, (await app.makeUser()).token, 403);
@@ -124,22 +124,20 @@ describe("who manages the service accounts of a group", () => {
     }
   });
 
-  test("not below the plan Premium, which is told right after who calls", async () => {
-    const asks = new Map(await everyRequest(app));
+  test("the plan Free has those of groups, and not those of the instance", async () => {
     const free = await testApp({ databaseUrl, env: { FAIRLEAD_PLAN: "free" } });
     try {
-      const there = await everyRequest(free);
-      await expect(there, undefined, 401);
-      await expect(there, (await app.makeUser()).token, 403);
-      await expect(there, admin.token, 403);
+      const asks = await everyRequest(free);
+      await expect(asks, undefined, 401);
+      await expect(asks, (await app.makeUser()).token, 404);
+      await expect(asks, admin.token, "success");
       assert.equal((await free.get("/service_accounts", { token: admin.token })).status, 403);
     } finally {
       await free.close();
     }
-    await expect(asks, admin.token, "success");
   });
 
-  test("accounts of the instance are the administrators'", async () => {
+  test("only administrators manage accounts of the instance", async () => {
     const account = await makeAccount(app, owner, group.id);
     for (const [token, expected] of [
       [undefined, 401],
@@ -151,11 +149,11 @@ describe("who manages the service accounts of a group", () => {
     }
   });
 
-  describe("only their own accounts and tokens", () => {
+  describe("accounts and tokens of others", () => {
     const name = { name: "n", scopes: ["api"] };
     const tokensOf = (id: number | string) => `/groups/${group.id}/service_accounts/${id}/personal_access_tokens`;
 
-    test("an account of another group or of the instance is not there, and a human is none", async () => {
+    test("an account of another group or of the instance is 404, a human 400", async () => {
       const elsewhere = await makeGroup(app, owner);
       const foreign = await makeAccount(app, owner, elsewhere.id);
       const instance = (await app.post("/service_accounts", { token: admin.token })).body as { id: number };
@@ -183,7 +181,7 @@ describe("who manages the service accounts of a group", () => {
       assert.deepEqual(odd.body, { error: "user_id is invalid" });
     });
 
-    test("a token of another account, or of a human, is not there", async () => {
+    test("a token of another account, or of a human, is 404", async () => {
       const account = await makeAccount(app, owner, group.id);
       const other = await makeAccount(app, owner, group.id);
       const foreign = await makeAccountToken(app, owner, group.id, other.id);
@@ -203,8 +201,8 @@ describe("who manages the service accounts of a group", () => {
     });
   });
 
-  describe("nobody rises through an account", () => {
-    test("one made by an external Owner is external, and one may no more than its maker", async () => {
+  describe("nobody gains rights through an account", () => {
+    test("an account has at most the rights of its creator, and that of an external Owner is external", async () => {
       const outsider = await app.makeUser({ external: true, can_create_group: false, projects_limit: 0 });
       await join(app, group.id, outsider, 50);
       const account = await makeAccount(app, outsider, group.id);
@@ -241,7 +239,7 @@ describe("who manages the service accounts of a group", () => {
       );
     });
 
-    test("an account that was made an administrator or auditor is out of the Owners' hands", async () => {
+    test("Owners cannot manage an account that became an administrator or auditor", async () => {
       for (const office of [{ admin: true }, { auditor: true }]) {
         const account = await makeAccount(app, owner, group.id);
         const made = await makeAccountToken(app, owner, group.id, account.id);

@@ -1,4 +1,4 @@
-/** Where everybody may have an address, so that nobody can claim the people of it; nor any domain below. */
+/** Public mail services; no group may claim them or a domain below them. */
 export const MAIL_SERVICES: ReadonlySet<string> = new Set(
   (
     "126.com 139.com 163.com aim.com alice.it aol.com att.net bellsouth.net bigpond.com bk.ru bluewin.ch bt.com " +
@@ -14,7 +14,7 @@ export const MAIL_SERVICES: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Below which anybody may have a domain of their own. */
+/** Public suffixes, below which anybody may register a domain. */
 export const PUBLIC_SUFFIXES: ReadonlySet<string> = new Set(
   (
     "ac.jp ac.nz ac.uk ac.za co.id co.il co.in co.jp co.ke co.kr co.nz co.th co.uk co.za com.ar com.au com.br " +

@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { until } from "#test/support/until.ts";
-import { makeGroup } from "#resources/groups/test-support.ts";
+import { makeGroup } from "#domains/organization/groups/test-support.ts";
 import { makeAccount, makeAccountToken } from "./test-support.ts";
 
 const LIMIT = 3;
@@ -28,7 +28,7 @@ describe("limits of a group's service accounts", () => {
   const create = (groupId: number, by: TestUser) =>
     app.post(`/groups/${groupId}/service_accounts`, { token: by.token, payload: {} });
 
-  test("an Owner makes no more than the instance allows, in one moment either; an administrator does", async () => {
+  test("Owners cannot exceed the limit, not even concurrently; administrators can", async () => {
     const { id } = await makeGroup(app, owner);
     const answers = await Promise.all(Array.from({ length: LIMIT + 3 }, () => create(id, owner)));
     const refused = answers.filter(({ status }) => status !== 201);
@@ -45,7 +45,7 @@ describe("limits of a group's service accounts", () => {
     assert.equal((await create(id, owner)).status, 201, "one that is removed no longer counts");
   });
 
-  test("the accounts of one group share one budget of requests, and those of another have theirs", async () => {
+  test("the accounts of one group share one rate limit; another group has its own", async () => {
     const tokenIn = async (groupId: number) => {
       const account = await makeAccount(app, owner, groupId);
       return (await makeAccountToken(app, owner, groupId, account.id)).token;

@@ -1,0 +1,27 @@
+import type { Resources } from "#http/app.ts";
+import { enterpriseUsers } from "./enterprise-users/routes.ts";
+import { anyServiceAccount, groupServiceAccounts } from "./group-service-accounts/routes.ts";
+import { groupServiceAccountTokens } from "./group-service-accounts/token-routes.ts";
+import { projectGroups } from "./groups/project-routes.ts";
+import { groups } from "./groups/routes.ts";
+import { groupMembers, projectMembers, projectUsers } from "./members/routes.ts";
+import { userMemberships } from "./members/user-routes.ts";
+import { namespaces } from "./namespaces/routes.ts";
+import { projects } from "./projects/routes.ts";
+import { projectShares } from "./shares/routes.ts";
+import { projectStars } from "./stars/routes.ts";
+import { verifiedDomains } from "./verified-domains/routes.ts";
+
+export const organization: Resources = {
+  users: userMemberships,
+  serviceAccounts: anyServiceAccount,
+  groupServiceAccounts,
+  groupServiceAccountTokens,
+  namespaces,
+  groups,
+  verifiedDomains,
+  enterpriseUsers,
+  groupMembers,
+  projectMembers,
+  projects: { ...projects, ...projectShares, ...projectGroups, ...projectUsers, ...projectStars },
+};
