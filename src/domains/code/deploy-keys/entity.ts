@@ -5,7 +5,7 @@ import type { DeployKeyInProjectRow, DeployKeyRow } from "./queries.ts";
 const Time = Type.String({ format: "date-time" });
 const exact = { additionalProperties: false };
 
-/** What tells a project from others, for lists that name many. */
+/** The fields that identify a project in a list. */
 export const ProjectIdentity = Type.Object(
   {
     id: Type.Integer(),
@@ -27,36 +27,35 @@ const deployKey = {
   last_used_at: Nullable(Time),
   key: Type.String(),
   usage_type: Type.String({ description: "Always auth_and_signing" }),
-  fingerprint: Type.Optional(Type.String({ description: "MD5; not there on a FIPS installation" })),
+  fingerprint: Type.Optional(Type.String({ description: "MD5; absent on a FIPS installation" })),
   fingerprint_sha256: Type.String(),
 };
 
-/** A key that opens repositories by itself. */
+/** A key with access to repositories of its own, independent of a user. */
 export const DeployKey = Type.Object(deployKey, { ...exact, title: "DeployKey" });
 
-/** The same as administrators see it in the list of all. */
+/** A deploy key in the list of administrators. */
 export const DeployKeyOfInstance = Type.Object(
   {
     ...deployKey,
-    projects_with_write_access: Type.Array(ProjectIdentity, { description: "At most 100 of them" }),
-    projects_with_readonly_access: Type.Array(ProjectIdentity, { description: "At most 100 of them" }),
+    projects_with_write_access: Type.Array(ProjectIdentity, { description: "At most 100" }),
+    projects_with_readonly_access: Type.Array(ProjectIdentity, { description: "At most 100" }),
   },
   { ...exact, title: "DeployKeyOfInstance" },
 );
 
-/** The same in one of the projects that it opens. */
+/** A deploy key in one of the projects that enabled it. */
 export const DeployKeyInProject = Type.Object(
   {
     ...deployKey,
     can_push: Type.Boolean(),
     creator_active: Type.Boolean({
-      description: "False where the user who added it is blocked, deactivated or gone; the key works all the same",
+      description: "False if the user who added it is blocked, deactivated or deleted; the key keeps working",
     }),
   },
   { ...exact, title: "DeployKeyInProject" },
 );
 
-/** Presents keys for an installation: a FIPS one knows no MD5. */
 export const presentDeployKey =
   (fips: boolean) =>
   (row: DeployKeyRow): Static<typeof DeployKey> => ({

@@ -1,10 +1,10 @@
 import { sql } from "kysely";
-import type { ActingUser } from "#access/actor.ts";
-import { actingUserColumns, groupIsEnding } from "#access/callers.ts";
+import type { ActingUser } from "#access/principal.ts";
+import { actingUserColumns, groupIsEnding } from "#access/acting-users.ts";
 import type { Databases, Db } from "#db/database.ts";
 import { type Lookup, texts } from "#db/loader.ts";
 
-/** All deploy keys. The kind is a literal, by which their own index is found. */
+/** All deploy keys. The kind is a literal, so that the planner uses their partial index. */
 export const deployKeys = (db: Db) =>
   db
     .selectFrom("keys as k")
@@ -14,54 +14,41 @@ export const deployKeys = (db: Db) =>
 
 export type DeployKeyRow = Awaited<ReturnType<ReturnType<typeof deployKeys>["executeTakeFirstOrThrow"]>>;
 
-/** The deploy keys that open a project. */
+/** The deploy keys that a project enabled. */
 export const deployKeysIn = (db: Db, projectId: number) =>
   deployKeys(db)
     .innerJoin("deploy_keys_projects as d", "d.key_id", "k.id")
     .leftJoin("users as u", "u.id", "k.user_id")
     .select("d.can_push")
+    .select(sql<string>`greatest(k.updated_at, d.updated_at)`.as("updated_at"))
     .select(sql<boolean>`coalesce(u.state = 'active' and u.user_type <> 'ghost', false)`.as("creator_active"))
     .where("d.project_id", "=", projectId);
 
 export type DeployKeyInProjectRow = Awaited<ReturnType<ReturnType<typeof deployKeysIn>["executeTakeFirstOrThrow"]>>;
 
-/** One of them, where it is among them. */
+/** A deploy key of a project; undefined if the project did not enable it. */
 export const deployKeyOf = (db: Db, projectId: number, keyId: number): Promise<DeployKeyInProjectRow | undefined> =>
   deployKeysIn(db, projectId).where("d.key_id", "=", keyId).executeTakeFirst();
 
-const MOST_NAMED = 100;
-
-/** The ids of deploy keys that a user added, the first of them. */
-export async function deployKeysAddedBy(db: Db, userId: number): Promise<number[]> {
-  const rows = await deployKeys(db)
-    .clearSelect()
-    .select("k.id")
-    .where("k.user_id", "=", userId)
-    .orderBy("k.id")
-    .limit(sql.lit(MOST_NAMED))
-    .execute();
-  return rows.map(({ id }) => id);
-}
-
-interface OpeningKey {
+interface SshKeyFields {
   readonly id: number;
   readonly title: string;
   readonly usage_type: "auth_and_signing" | "auth" | "signing";
   /** By the clock of PostgreSQL. */
   readonly expired: boolean;
-  /** Whether its last use was written down too long ago, or never. */
+  /** Whether its last recorded use is more than ten minutes ago. */
   readonly use_unrecorded: boolean;
 }
 
-/** What a key that was proven over SSH stands for: a user, or itself, whatever became of its creator. */
-export type KeyForSsh = OpeningKey &
+/** The holder of a key that was proven over SSH: a user, or the deploy key itself, whatever became of its creator. */
+export type KeyForSsh = SshKeyFields &
   (
     | { readonly kind: "user"; readonly user: ActingUser }
-    // Its creator, whom its pushes are told of.
+    // Its creator, the author of its push events.
     | { readonly kind: "deploy"; readonly user_id: number }
   );
 
-interface SshRow extends ActingUser, Omit<OpeningKey, "id"> {
+interface SshRow extends ActingUser, Omit<SshKeyFields, "id"> {
   readonly kind: KeyForSsh["kind"];
   readonly key_id: number;
   readonly fingerprint_sha256: string;
@@ -78,7 +65,7 @@ const byFingerprint: Lookup<string, SshRow> = {
   key: (row) => row.fingerprint_sha256,
 };
 
-/** The key of a fingerprint, `SHA256:…`, read on the primary. Whether it may be used is for the caller to see. */
+/** Finds a key by its fingerprint, `SHA256:…`, on the primary. The caller decides whether it may be used. */
 export async function keyForSsh(db: Databases, fingerprintSha256: string): Promise<KeyForSsh | undefined> {
   const row = await db.point.load(byFingerprint, fingerprintSha256);
   if (!row) return undefined;
@@ -98,7 +85,7 @@ const enabledIn: Lookup<string, { readonly key: string; readonly can_push: boole
   key: (row) => row.key,
 };
 
-/** What a deploy key may do in a project, read on the primary; undefined where it opens nothing, or has expired. */
+/** What a deploy key may do in a project, read on the primary; undefined if it is not enabled there or has expired. */
 export async function deployKeyIn(
   db: Databases,
   keyId: number,
@@ -108,7 +95,7 @@ export async function deployKeyIn(
   return found && { can_push: found.can_push };
 }
 
-/** Writes down that a key was used, at most every ten minutes; never waits for whoever is changing it. */
+/** Records the use of a key, at most every ten minutes; skips a row that another transaction has locked. */
 export async function recordKeyUse(db: Databases, { id, use_unrecorded }: Pick<KeyForSsh, "id" | "use_unrecorded">) {
   if (!use_unrecorded) return;
   await sql`

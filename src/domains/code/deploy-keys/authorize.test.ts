@@ -6,7 +6,7 @@ import { newSshKey } from "#test/support/ssh-keys.ts";
 import { deployKeyIn, keyForSsh, recordKeyUse } from "./queries.ts";
 import { fingerprintOf, keysOn } from "./test-support.ts";
 
-describe("what a key opens", () => {
+describe("keys over SSH", () => {
   let app: TestApp;
   let on: ReturnType<typeof keysOn>;
   before(async () => {
@@ -19,7 +19,7 @@ describe("what a key opens", () => {
   const set = (id: number, columns: ReturnType<typeof sql>) =>
     sql`update keys set ${columns} where id = ${id}`.execute(app.services.db.write);
 
-  test("a user's key leads to the user, as they are now", async () => {
+  test("a user's key is found with the current state of the user", async () => {
     const user = await app.makeUser();
     const line = newSshKey("a");
     const { body } = await app.post("/user/keys", { token: user.token, payload: { key: line } });
@@ -41,61 +41,61 @@ describe("what a key opens", () => {
     assert.equal(await keyForSsh(app.services.db, "\0"), undefined);
   });
 
-  test("the key of a service account is as good as gone while its group ends", async () => {
+  test("the key of a service account is not found while its group is being deleted", async () => {
     const group = await on.group();
     const { id, token } = await app.makeUser({ user_type: "service_account", provisioned_by_group_id: group });
     const line = newSshKey("a");
     assert.equal((await app.post("/user/keys", { token, payload: { key: line } })).status, 201);
-    const place = await on.site({ id, token } as Awaited<ReturnType<typeof app.makeUser>>);
-    const deploy = await on.added(place);
+    const project = await on.keyProject({ id, token } as Awaited<ReturnType<typeof app.makeUser>>);
+    const deploy = await on.added(project);
     await sql`update namespaces set marked_for_deletion_at = now() where id = ${group}`.execute(app.services.db.write);
     assert.equal(await found(line), undefined);
-    assert.equal((await found(deploy.key))?.id, deploy.id, "a deploy key is nobody's but its own");
+    assert.equal((await found(deploy.key))?.id, deploy.id, "a deploy key is not affected");
   });
 
-  test("a deploy key is its own, blocked or not whoever added it", async () => {
-    const place = await on.site();
-    const { id, key: line } = await on.added(place, { can_push: true });
-    await sql`update users set state = 'blocked' where id = ${place.maintainer.id}`.execute(app.services.db.write);
+  test("a deploy key works whether its creator is blocked or not", async () => {
+    const project = await on.keyProject();
+    const { id, key: line } = await on.added(project, { can_push: true });
+    await sql`update users set state = 'blocked' where id = ${project.maintainer.id}`.execute(app.services.db.write);
     const key = await found(line);
     assert.ok(key?.kind === "deploy");
-    assert.deepEqual([key.id, key.user_id, key.expired], [id, place.maintainer.id, false]);
-    assert.deepEqual(await deployKeyIn(app.services.db, id, place.id), { can_push: true });
+    assert.deepEqual([key.id, key.user_id, key.expired], [id, project.maintainer.id, false]);
+    assert.deepEqual(await deployKeyIn(app.services.db, id, project.id), { can_push: true });
   });
 
-  test("in the projects where it is enabled, from the next moment on", async () => {
-    const place = await on.site();
-    const other = await on.site(place.maintainer);
-    const key = await on.added(place);
-    const { token } = place.maintainer;
-    const opens = () => Promise.all([place, other].map(({ id }) => deployKeyIn(app.services.db, key.id, id)));
+  test("a deploy key may use the projects that enabled it, at once", async () => {
+    const project = await on.keyProject();
+    const other = await on.keyProject(project.maintainer);
+    const key = await on.added(project);
+    const { token } = project.maintainer;
+    const opens = () => Promise.all([project, other].map(({ id }) => deployKeyIn(app.services.db, key.id, id)));
     const [reads, pushes] = [{ can_push: false }, { can_push: true }];
     assert.deepEqual(await opens(), [reads, undefined]);
     await app.post(`${other.keys}/${key.id}/enable`, { token });
     await app.put(`${other.keys}/${key.id}`, { token, payload: { can_push: true } });
     assert.deepEqual(await opens(), [reads, pushes]);
-    await app.delete(`${place.keys}/${key.id}`, { token });
+    await app.delete(`${project.keys}/${key.id}`, { token });
     assert.deepEqual(await opens(), [undefined, pushes]);
     await app.post(`${other.keys}/${key.id}/disable`, { token });
     assert.deepEqual([...(await opens()), await found(key.key)], [undefined, undefined, undefined]);
   });
 
-  test("nothing once it has expired, by the clock of the database", async () => {
-    const place = await on.site();
-    const key = await on.added(place, { expires_at: "2040-01-01T00:00:00Z" });
+  test("an expired deploy key may use nothing, by the clock of the database", async () => {
+    const project = await on.keyProject();
+    const key = await on.added(project, { expires_at: "2040-01-01T00:00:00Z" });
     assert.equal((await found(key.key))?.expired, false);
     await set(key.id, sql`expires_at = now()`);
     assert.equal((await found(key.key))?.expired, true);
-    assert.equal(await deployKeyIn(app.services.db, key.id, place.id), undefined);
-    const { body } = await app.get(place.keys, { token: place.maintainer.token });
+    assert.equal(await deployKeyIn(app.services.db, key.id, project.id), undefined);
+    const { body } = await app.get(project.keys, { token: project.maintainer.token });
     assert.equal(body[0].id, key.id, "it is still listed");
   });
 
-  test("its last use is written down, at most every ten minutes", async () => {
-    const place = await on.site();
-    const { id, key: line } = await on.added(place);
+  test("the last use of a key is recorded at most every ten minutes", async () => {
+    const project = await on.keyProject();
+    const { id, key: line } = await on.added(project);
     const lastUsed = async () =>
-      (await app.get(`${place.keys}/${id}`, { token: place.maintainer.token })).body.last_used_at;
+      (await app.get(`${project.keys}/${id}`, { token: project.maintainer.token })).body.last_used_at;
     const use = async () => recordKeyUse(app.services.db, (await found(line)) ?? assert.fail());
     await use();
     const first = await lastUsed();
@@ -109,9 +109,9 @@ describe("what a key opens", () => {
     assert.ok((await lastUsed()) > before);
   });
 
-  test("whoever changes a key does not keep its users waiting", async () => {
-    const place = await on.site();
-    const { id, key: line } = await on.added(place);
+  test("a locked key does not delay its use", async () => {
+    const project = await on.keyProject();
+    const { id, key: line } = await on.added(project);
     const key = await found(line);
     assert.ok(key);
     await app.services.db.transaction(async (tx) => {

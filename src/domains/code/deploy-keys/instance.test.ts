@@ -13,7 +13,7 @@ describe("the deploy keys of the instance", () => {
   let admin: TestUser;
   let databaseUrl: string;
   before(async () => {
-    // Its own database, as the list is of all there is.
+    // A database of its own, because the list shows all keys.
     databaseUrl = await freshDatabase();
     app = await testApp({ databaseUrl });
     on = keysOn(app);
@@ -29,7 +29,7 @@ describe("the deploy keys of the instance", () => {
     return body;
   };
 
-  test("are an administrator's to list and to add", async () => {
+  test("only administrators list and add them", async () => {
     const user = await app.makeUser();
     const payload = { title: "Ship", key: newSshKey() };
     assert.deepEqual(
@@ -38,11 +38,11 @@ describe("the deploy keys of the instance", () => {
     );
     assert.equal((await app.get("/deploy_keys", { token: user.token })).status, 403);
     assert.equal((await add(payload, user)).status, 403);
-    // A stranger learns nothing from a parameter either.
+    // Access is refused before parameters are checked.
     assert.equal((await add({}, user)).status, 403);
   });
 
-  test("a new one is told in full, as it was given but for white space around it", async () => {
+  test("a new key is returned in full, trimmed", async () => {
     const line = newSshKey("crane two");
     const { status, body } = await add({ title: " Crane ", key: `\n ${line}\n`, expires_at: "2040-01-01T00:00:00Z" });
     const read = readSshKey(line);
@@ -68,7 +68,7 @@ describe("the deploy keys of the instance", () => {
     assert.ok(id > 0);
   });
 
-  test("what has no title, no key or a past end is refused, all of it at once", async () => {
+  test("all problems of title, key and expiry are reported at once", async () => {
     assert.deepEqual((await add({})).body, { error: "key is missing, title is missing" });
     assert.deepEqual(await refusal({ title: " " }), { message: { title: ["can't be blank"] } });
     assert.deepEqual(await refusal({ expires_at: "2020-01-01T00:00:00Z" }), { message: { key: ["has expired"] } });
@@ -79,7 +79,7 @@ describe("the deploy keys of the instance", () => {
     assert.deepEqual(await refusal({ expires_at: "soon" }), { error: "expires_at is invalid" });
   });
 
-  test("a text that is no key is refused in the words that clients know", async () => {
+  test("a text that is no key is refused with the messages that clients expect", async () => {
     const forbidden = "type is forbidden. Must be RSA, ECDSA, ED25519, ECDSA_SK, or ED25519_SK";
     assert.deepEqual(await refusal({ key: "not a key" }), {
       message: { key: [forbidden, "is invalid"], fingerprint_sha256: ["cannot be generated"] },
@@ -92,7 +92,7 @@ describe("the deploy keys of the instance", () => {
     assert.deepEqual(await refusal({ key: rsaKey(1024) }), { message: { key: ["must be at least 2048 bits"] } });
   });
 
-  test("every kind of key that OpenSSH makes today is taken", async () => {
+  test("every key type that OpenSSH generates is accepted", async () => {
     for (const key of [rsaKey(2048), ...["P-256", "P-384", "P-521"].map(ecdsaKey), newSshKey(), ...onTokens()]) {
       const { status, body, text } = await add({ title: "Kind", key });
       assert.equal(status, 201, `${key.slice(0, 40)} ${text}`);
@@ -100,7 +100,7 @@ describe("the deploy keys of the instance", () => {
     }
   });
 
-  test("nothing but type, base64 and comment is taken for a key", async () => {
+  test("only a type, base64 and a comment are accepted as a key", async () => {
     const key = newSshKey();
     const count = async () => (await list()).headers["x-total"];
     const before = await count();
@@ -124,7 +124,7 @@ describe("the deploy keys of the instance", () => {
     assert.equal(await count(), before);
   });
 
-  test("no key is there twice, whatever its comment and whosever it is", async () => {
+  test("a key is registered once, whatever its comment and owner", async () => {
     const taken = { message: { fingerprint_sha256: TAKEN } };
     const key = newSshKey();
     const answers = await Promise.all(Array.from({ length: 20 }, () => add({ title: "x", key })));
@@ -141,8 +141,8 @@ describe("the deploy keys of the instance", () => {
     assert.deepEqual([status, body], [400, taken]);
   });
 
-  test("the list is in order of id and pages, and names what each key opens", async () => {
-    const [first, second] = [await on.site(), await on.site()];
+  test("the list is ordered by id, paged, and names the projects of each key", async () => {
+    const [first, second] = [await on.keyProject(), await on.keyProject()];
     const key = await on.added(first, { can_push: true });
     await app.post(`${second.keys}/${key.id}/enable`, { token: admin.token });
     const lonely = await add({ title: "Lonely", key: newSshKey() });
@@ -177,8 +177,8 @@ describe("the deploy keys of the instance", () => {
     assert.match(page.headers["link"] ?? "", /rel="next"/);
   });
 
-  test("`public` leaves those that every project may enable, and only when it is true", async () => {
-    const closed = await on.added(await on.site());
+  test("`public=true` lists only keys that every project may enable", async () => {
+    const closed = await on.added(await on.keyProject());
     const { body: open } = await add({ title: "Open", key: newSshKey() });
     const idsOf = async (query: string) => (await list(`?per_page=100${query}`)).body.map(({ id }: any) => id);
     for (const value of ["true", "True", "1"]) {
@@ -191,7 +191,7 @@ describe("the deploy keys of the instance", () => {
     }
   });
 
-  test("of a key that opens very many projects of each kind a hundred are named", async () => {
+  test("at most a hundred projects of each kind of access are named", async () => {
     const { body: key } = await add({ title: "Everywhere", key: newSshKey() });
     const group = await on.group();
     await sql`with made as (
@@ -204,7 +204,7 @@ describe("the deploy keys of the instance", () => {
     assert.deepEqual([shown.projects_with_write_access.length, shown.projects_with_readonly_access.length], [50, 100]);
   });
 
-  test("it is there on self-managed and dedicated installations only", async () => {
+  test("the list exists on self-managed and dedicated installations only", async () => {
     const hosted = await testApp({ env: { FAIRLEAD_OFFERING: "hosted" } });
     try {
       assert.equal((await hosted.get("/deploy_keys", { token: admin.token })).status, 404);
@@ -214,7 +214,7 @@ describe("the deploy keys of the instance", () => {
     }
   });
 
-  test("a FIPS installation tells no MD5, and makes none", async () => {
+  test("a FIPS installation neither stores nor returns MD5 fingerprints", async () => {
     const before = await add({ title: "Before", key: newSshKey() });
     const fips = await testApp({ env: { FAIRLEAD_FIPS: "on" }, databaseUrl });
     try {
@@ -232,7 +232,7 @@ describe("the deploy keys of the instance", () => {
     }
   });
 
-  test("adding one is in the audit log of the instance", async () => {
+  test("adding a key is audited for the instance", async () => {
     const { body: key } = await add({ title: "Logged", key: newSshKey() });
     const { rows } = await sql`
       select event, actor_id, target_name, entity_type, entity_id, details from audit_events

@@ -2,42 +2,43 @@ import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { sql } from "kysely";
 import { readSshKey } from "#lib/ssh-keys.ts";
-import { ground } from "#resources/members/test-support.ts";
+import { rowInserter } from "#domains/organization/members/test-support.ts";
 import type { TestApp, TestUser } from "#test/support/app.ts";
 import { newSshKey } from "#test/support/ssh-keys.ts";
 
-/** A private project with somebody who maintains it. */
-export interface Site {
+/** A private project, its Maintainer and the path of its deploy keys. */
+export interface KeyProject {
   readonly id: number;
   readonly maintainer: TestUser;
   readonly keys: string;
 }
 
-/** Projects and deploy keys of a test's own. */
+/** Creates projects and deploy keys for a test. */
 export function keysOn(app: TestApp) {
-  const on = ground(app);
+  const insert = rowInserter(app);
 
-  async function site(maintainer?: TestUser): Promise<Site> {
+  async function keyProject(maintainer?: TestUser): Promise<KeyProject> {
     const user = maintainer ?? (await app.makeUser());
-    const { id, address, of } = await on.place("project");
-    await on.member(user, of, "maintainer");
+    const { id, address, of } = await insert.place("project");
+    await insert.member(user, of, "maintainer");
     return { id, maintainer: user, keys: `${address}/deploy_keys` };
   }
 
   return {
-    ...on,
-    site,
-    post: (place: Site, payload: object, { token } = place.maintainer) => app.post(place.keys, { token, payload }),
-    /** A new key that opens a place. */
-    async added(place: Site, given: object = {}) {
-      const { status, body, text } = await app.post(place.keys, {
-        token: place.maintainer.token,
-        payload: { title: "Ship", key: newSshKey(), ...given },
+    ...insert,
+    keyProject,
+    post: (project: KeyProject, payload: object, { token } = project.maintainer) =>
+      app.post(project.keys, { token, payload }),
+    /** Adds a new key to a project. */
+    async added(project: KeyProject, fields: object = {}) {
+      const { status, body, text } = await app.post(project.keys, {
+        token: project.maintainer.token,
+        payload: { title: "Ship", key: newSshKey(), ...fields },
       });
       assert.equal(status, 201, text);
       return body;
     },
-    /** How many keys there are of a line, and how many projects they open. */
+    /** How many rows a key has, and how many projects enabled it. */
     async stored(line: string) {
       const { rows } = await sql<{ keys: number; links: number }>`
         select count(distinct k.id) as keys, count(d.id) as links
@@ -68,7 +69,7 @@ export const ecdsaKey = (namedCurve: string): string => {
   return line(`ecdsa-sha2-${curve}`, Buffer.from(curve), pointOn(namedCurve));
 };
 
-/** A key in a security token, of each kind, for the application that OpenSSH names. */
+/** Keys of security tokens, one of each kind, for the application that OpenSSH names. */
 export function onTokens(): string[] {
   const application = Buffer.from("ssh:");
   const { x = "" } = generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" });

@@ -1,15 +1,15 @@
 import { sql } from "kysely";
 import Type from "typebox";
-import { administrator, anyone } from "#access/access.ts";
+import { administrator, signedIn } from "#access/access.ts";
 import { inProject } from "#access/containers.ts";
-import { isAdministrator } from "#access/actor.ts";
+import { isAdministrator } from "#access/principal.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
-import { missing, Refusal } from "#lib/refusal.ts";
-import { ProjectId } from "#resources/projects/params.ts";
-import { userByIdOrName } from "#resources/users/named.ts";
+import { Refusal } from "#lib/refusal.ts";
+import { ProjectId } from "#domains/organization/projects/params.ts";
+import { userByIdOrName } from "#domains/identity/users/named.ts";
 import { addPublicKey, addToProject, changeKey, enableKey, removeFromProject } from "./actions.ts";
-import { deployKeysInCommon, nothingInCommon } from "./common.ts";
+import { listInCommon, noCommonProject, requireCommonProject } from "./in-common.ts";
 import {
   DeployKey,
   DeployKeyInProject,
@@ -17,7 +17,7 @@ import {
   presentDeployKey,
   presentDeployKeyInProject,
 } from "./entity.ts";
-import { projectsOpenedBy } from "./opened.ts";
+import { enabledProjects } from "./enabled-projects.ts";
 import {
   DeployKeyChanges,
   DeployKeyFilters,
@@ -42,7 +42,7 @@ export const allDeployKeys = {
     async handle({ db, params, page, services }) {
       const keys = deployKeys(db);
       const rows = await page.rows(params.public ? keys.where("k.public", "=", sql.lit(true)) : keys);
-      const projectsOf = await projectsOpenedBy(
+      const projectsOf = await enabledProjects(
         db,
         rows.map(({ id }) => id),
       );
@@ -75,17 +75,15 @@ export const allDeployKeys = {
     method: "GET",
     path: "/users/:id_or_username/project_deploy_keys",
     summary: "List the deploy keys of the projects that the caller and a user both maintain",
-    access: anyone(),
+    access: signedIn(),
     params: Type.Object({ id_or_username: Type.String({ maxLength: 255, description: "Id or username" }) }),
     returns: pageOf(DeployKey, { id: "k.id", keyset: ["id"] }),
     async handle({ db, databases, actor, params, page, services }) {
-      // Whoever is not signed in has nothing in common with anybody, and does not learn who is there.
-      if (!actor) throw missing("User");
       const user = await userByIdOrName(databases, params.id_or_username);
       const isHidden = user.private_profile && user.id !== actor.user.id && !isAdministrator(actor);
-      if (isHidden) throw nothingInCommon();
-      const { query, options } = await deployKeysInCommon(db, actor, user.id);
-      return page(query, presentDeployKey(services.config.fips), options);
+      if (isHidden) throw noCommonProject();
+      await requireCommonProject(db, actor, user.id);
+      return page(deployKeys(db), presentDeployKey(services.config.fips), listInCommon(actor, user.id));
     },
   }),
 };
@@ -139,8 +137,8 @@ export const deployKeysOfProjects = {
     params: DeployKeyChanges,
     returns: DeployKeyInProject,
     audit: "deploy_key_updated",
-    async handle({ tx, actor, project, params, services, audit }) {
-      const key = await changeKey(tx, actor, project.id, params.key_id, params);
+    async handle({ project, params, services, audit, ...changing }) {
+      const key = await changeKey(changing, project.id, params.key_id, params);
       audit(targetOf(project.id, key));
       return presentDeployKeyInProject(services.config.fips)(key);
     },
@@ -164,7 +162,7 @@ export const deployKeysOfProjects = {
   disable: endpoint({
     method: "POST",
     path: "/projects/:id/deploy_keys/:key_id/disable",
-    summary: "Remove a deploy key from a project, and show it for the last time",
+    summary: "Remove a deploy key from a project and return it",
     access: maintainer,
     params: DeployKeyOfProject,
     returns: DeployKeyInProject,
@@ -183,8 +181,11 @@ export const deployKeysOfProjects = {
     access: maintainer,
     params: DeployKeyOfProject,
     audit: "deploy_key_removed",
-    async handle({ tx, project, params, audit }) {
-      audit(targetOf(project.id, await removeFromProject(tx, project.id, params.key_id)));
+    conditional: true,
+    async handle({ tx, project, params, audit, unlessModified }) {
+      const key = await removeFromProject(tx, project.id, params.key_id);
+      unlessModified(key.updated_at);
+      audit(targetOf(project.id, key));
     },
   }),
 };

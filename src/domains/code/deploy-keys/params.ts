@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { DateTime, Flag, Id, Text } from "#http/params/vocabulary.ts";
-import { ProjectId } from "#resources/projects/params.ts";
+import { ProjectId } from "#domains/organization/projects/params.ts";
 
 const newKey = {
   key: Text(16_384),
@@ -16,9 +16,7 @@ export const DeployKeyOfProject = Type.Object({ ...ProjectId.properties, key_id:
 export const DeployKeyChanges = Type.Object(
   {
     ...DeployKeyOfProject.properties,
-    title: Type.Optional(
-      Type.String({ maxLength: 255, description: "Changes only where the key opens no other project" }),
-    ),
+    title: Type.Optional(Type.String({ maxLength: 255, description: "Changed only if no other project uses the key" })),
     can_push: Flag,
   },
   { atLeastOneOf: [["title", "can_push"]] },
