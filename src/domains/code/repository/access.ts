@@ -1,0 +1,49 @@
+import { type Access, defineRule, requireAdmitted, USERS, USERS_AND_ANONYMOUS } from "#access/access.ts";
+import type { Principal } from "#access/principal.ts";
+import { requireScope } from "#access/authenticate.ts";
+import type { CodeNeed } from "#access/code.ts";
+import type { ProjectSeen } from "#access/containers.ts";
+import type { Scope } from "#access/scopes.ts";
+import { Refusal, unauthenticated } from "#lib/refusal.ts";
+import { projectAt, refuseCode } from "./authorize.ts";
+
+const RULES: Readonly<Record<CodeNeed, string>> = {
+  read: "anyone who may see the project and read its code; to push, at least Developer",
+  push: "at least Developer of the project, unless it is archived",
+};
+const SCOPES: Readonly<Record<CodeNeed, readonly Scope[]>> = {
+  read: ["read_repository", "write_repository"],
+  push: ["write_repository"],
+};
+
+interface Seen {
+  readonly principal: Principal;
+  readonly project: ProjectSeen;
+}
+
+/** The rule for git over HTTP, where `*project` is the current or a previous full path of a project. */
+export const overHttp = (need: CodeNeed): Access<Seen> =>
+  defineRule({
+    rule: RULES[need],
+    admits: need === "push" ? USERS : USERS_AND_ANONYMOUS,
+    scopes: SCOPES[need],
+    forGit: true,
+    async check({ db, principal, path }) {
+      try {
+        const project = await projectAt(db, principal, path["project"] ?? "");
+        await refuseCode(db, principal, project, need);
+        return { principal, project };
+      } catch (error) {
+        // Git sends no token until it gets a 401, and an anonymous caller must not learn which projects exist.
+        if (principal.kind === "anonymous" && error instanceof Refusal) throw unauthenticated();
+        throw error;
+      }
+    },
+  });
+
+/** A push begins by reading the refs; only the query says that it is one, and access rules do not see the query. */
+export function requirePush(principal: Principal) {
+  const rule = overHttp("push");
+  requireAdmitted(rule, principal);
+  if (principal.kind === "user by token") requireScope(principal.token.scopes, rule, false);
+}
