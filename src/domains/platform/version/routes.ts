@@ -21,7 +21,7 @@ export const versions = {
   metadata: endpoint({
     method: "GET",
     path: "/metadata",
-    summary: "Get the version and what is installed",
+    summary: "Get the version and the installed components",
     access: signedIn({ scopes }),
     params: Type.Object({}),
     returns: Type.Object(

@@ -10,8 +10,8 @@ export const EventFilters = Type.Object({
 
 export const InstanceFilters = Type.Object({
   ...EventFilters.properties,
-  entity_type: Type.Optional(Type.Enum([...ENTITIES], { description: "Only what concerns this kind of thing" })),
-  entity_id: Type.Optional(Type.Integer({ ...Id, description: "Only what concerns this one; needs `entity_type`" })),
+  entity_type: Type.Optional(Type.Enum([...ENTITIES], { description: "Only events of this type of entity" })),
+  entity_id: Type.Optional(Type.Integer({ ...Id, description: "Only events of this entity; needs `entity_type`" })),
 });
 
 export const EventId = Type.Object({ id: Id });

@@ -12,7 +12,7 @@ const Details = Type.Object(
     ip_address: Nullable(Type.String()),
     entity_path: Nullable(Type.String({ description: "Where the user, group or project is now; null if it is gone" })),
     data: Type.Record(Type.String(), Type.Unknown(), {
-      description: "What else the event tells, such as what changed",
+      description: "Further details of the event, such as the changed fields",
     }),
   },
   { additionalProperties: false },

@@ -2,7 +2,7 @@ import Type from "typebox";
 import type { Databases } from "#db/database.ts";
 import { endpoint, plain } from "#http/endpoint.ts";
 import { Refusal } from "#lib/refusal.ts";
-import { anyoneOrOperator, operator, whoeverAsks } from "./access.ts";
+import { anyoneOrOperator, operator, anyoneUnchecked } from "./access.ts";
 
 const Status = Type.Object({ status: Type.String() }, { additionalProperties: false });
 const Check = Type.Object(
@@ -16,8 +16,8 @@ export const health = {
   health: endpoint({
     ...common,
     path: "/-/health",
-    summary: "Tell that the process answers",
-    access: whoeverAsks(),
+    summary: "Check that the process responds",
+    access: anyoneUnchecked(),
     returns: plain("text/plain"),
     handle: () => "Fairlead OK\n",
   }),
@@ -25,8 +25,8 @@ export const health = {
   liveness: endpoint({
     ...common,
     path: "/-/liveness",
-    summary: "Tell whether the process should be kept",
-    access: whoeverAsks(),
+    summary: "Check whether the process should keep running",
+    access: anyoneUnchecked(),
     returns: Status,
     handle: () => ({ status: "ok" }),
   }),
@@ -34,7 +34,7 @@ export const health = {
   readiness: endpoint({
     ...common,
     path: "/-/readiness",
-    summary: "Tell whether the process wants requests",
+    summary: "Check whether the process accepts requests",
     access: anyoneOrOperator(),
     returns: Type.Object(
       { ...Status.properties, checks: Type.Optional(Type.Array(Check)) },
@@ -53,14 +53,14 @@ export const health = {
   metrics: endpoint({
     ...common,
     path: "/-/metrics",
-    summary: "Figures for Prometheus",
+    summary: "Get metrics for Prometheus",
     access: operator(),
     returns: plain("text/plain; version=0.0.4; charset=utf-8"),
     handle: ({ services }) => services.metrics.registry.metrics(),
   }),
 };
 
-/** A table without partitions ahead refuses its rows one day, so this warns in time. */
+/** Inserts fail once a table runs out of partitions, so this warns in time. */
 async function partitions(databases: Databases) {
   const short = (await databases.partitionsAhead()).filter(({ enough }) => !enough);
   if (short.length === 0) return { name: "partitions", status: "ok" };

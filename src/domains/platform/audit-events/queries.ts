@@ -1,12 +1,12 @@
 import { sql } from "kysely";
 import type { Static } from "typebox";
 import type { Db } from "#db/database.ts";
-import { fullPath } from "#resources/namespaces/queries.ts";
+import { fullPath } from "#domains/foundation/namespaces/queries.ts";
 import type { ENTITIES, EventFilters } from "./params.ts";
 
 type EntityType = (typeof ENTITIES)[number];
 
-/** All events; the newest come first by `(created_at, id)`, the order in which the partitions can be walked. */
+/** All events; lists order them by `(created_at, id)`, the order in which the partitions can be scanned. */
 export const auditEvents = (db: Db) =>
   db
     .selectFrom("audit_events as e")
@@ -32,23 +32,23 @@ export type AuditRow = Awaited<ReturnType<Events["executeTakeFirstOrThrow"]>>;
 
 export interface Entity {
   readonly type: EntityType;
-  /** Left out, all of this type are meant. */
+  /** If absent, all entities of this type. */
   readonly id?: number | undefined;
 }
 
-/** The events of one user, group or project, or of all of a kind, of which some are far rarer than others. */
+/** The events of one entity or of a whole type; a literal type lets the planner know how rare it is. */
 export const ofEntity = (events: Events, { type, id }: Entity): Events =>
   id === undefined
     ? events.where("e.entity_type", "=", sql.lit(type))
     : events.where("e.entity_type", "=", type).where("e.entity_id", "=", id);
 
-/** Both ends count as between. */
+/** Limits events to a time range, both ends included. */
 export function between(events: Events, { created_after, created_before }: Static<typeof EventFilters>): Events {
   const later = created_after === undefined ? events : events.where("e.created_at", ">=", created_after);
   return created_before === undefined ? later : later.where("e.created_at", "<=", created_before);
 }
 
-/** Looks up where the users, groups and projects of some events are now. */
+/** Looks up the current paths of the users, groups and projects that some events concern. */
 export async function pathsOf(db: Db, rows: readonly AuditRow[]): Promise<(row: AuditRow) => string | undefined> {
   const idsOf = (type: EntityType) => rows.filter((row) => row.entity_type === type).map((row) => row.entity_id);
   const { rows: found } = await sql<{ type: EntityType; id: number; path: string }>`

@@ -25,8 +25,8 @@ export const processes = Type.Array(JobProcess);
 
 export const jobs = Type.Object(
   {
-    processed: Type.Integer({ description: "attempts at jobs that ended since the installation" }),
-    failed: Type.Integer({ description: "those of them that failed" }),
+    processed: Type.Integer({ description: "Attempts at jobs that have ended since the installation" }),
+    failed: Type.Integer({ description: "Those of them that failed" }),
     enqueued: Type.Integer(),
     dead: Type.Integer(),
   },

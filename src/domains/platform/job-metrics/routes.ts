@@ -17,7 +17,8 @@ export const jobMetrics = {
   queues: endpoint({
     ...common,
     path: "/jobqueue/queue_metrics",
-    summary: "Get what waits in each job queue",
+    alias: "/sidekiq/queue_metrics",
+    summary: "Get the backlog of each job queue",
     returns: Type.Object({ queues }, exact),
     handle: ({ db }) => queueMetrics(db),
   }),
@@ -25,6 +26,7 @@ export const jobMetrics = {
   processes: endpoint({
     ...common,
     path: "/jobqueue/process_metrics",
+    alias: "/sidekiq/process_metrics",
     summary: "List the processes that work on jobs",
     returns: Type.Object({ processes }, exact),
     handle: ({ db }) => processMetrics(db),
@@ -33,7 +35,8 @@ export const jobMetrics = {
   stats: endpoint({
     ...common,
     path: "/jobqueue/job_stats",
-    summary: "Get how many jobs were done, failed, wait and are dead",
+    alias: "/sidekiq/job_stats",
+    summary: "Get how many jobs were processed, failed, are waiting and are dead",
     returns: Type.Object({ jobs }, exact),
     handle: ({ db }) => jobStats(db),
   }),
@@ -41,7 +44,8 @@ export const jobMetrics = {
   compound: endpoint({
     ...common,
     path: "/jobqueue/compound_metrics",
-    summary: "Get the figures of queues, processes and jobs together",
+    alias: "/sidekiq/compound_metrics",
+    summary: "Get the metrics of queues, processes and jobs together",
     returns: Type.Object({ queues, processes, jobs }, exact),
     async handle({ db }) {
       const states = await readQueues(db);

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { administrator } from "#access/access.ts";
 import { endpoint } from "#http/endpoint.ts";
-import { storageNames } from "./storages.ts";
+import { storageNames } from "#domains/storage/storages/weights.ts";
 import { changeSettings } from "./actions.ts";
 import { ApplicationSettings, presentSettings, SettingsChanges } from "./entity.ts";
 
@@ -13,7 +13,7 @@ export const settings = {
     access: administrator(),
     params: Type.Object({}),
     returns: ApplicationSettings,
-    // Not from memory: who has just changed a setting must see it.
+    // Reads the table, not the cache: a caller who has just changed a setting must see the change.
     handle: async ({ databases, services: { git } }) =>
       presentSettings(
         await databases.write.selectFrom("settings").selectAll().executeTakeFirstOrThrow(),

@@ -2,20 +2,20 @@ import Type, { type Static } from "typebox";
 import { VISIBILITIES, type Visibility, visibilityName } from "#access/roles.ts";
 import type { InstanceSettings } from "#db/settings.ts";
 import { Nullable } from "#http/params/vocabulary.ts";
-import { weightsOf } from "./storages.ts";
+import { weightsOf } from "#domains/storage/storages/weights.ts";
 
 export const LEVELS = Object.keys(VISIBILITIES) as Visibility[];
-/** Clients know who may create projects by number: the place in this list. */
+/** Clients send and read who may create projects as the index in this list. */
 export const CREATORS = ["noone", "maintainer", "developer", "administrator", "owner"] as const;
 
-/** Every setting of the instance as callers see it. */
+/** Every setting of the instance, as on the wire. */
 export const SETTINGS = {
   allow_local_requests_from_web_hooks_and_services: Type.Boolean({
-    description: "Whether addresses to connect to may be private, loopback or link-local",
+    description: "Whether to connect to private, loopback and link-local addresses that users configure",
   }),
   anonymous_user_listing: Type.Enum(["all", "username", "off"], {
     description:
-      "Which users callers who are not signed in may list, and see what is theirs: all, one by its exact username, or none",
+      "Which users anonymous callers may list, with their keys, status, projects and avatar: all, one by its exact username, or none",
   }),
   can_create_group: Type.Boolean({ description: "Whether new users may create top-level groups" }),
   default_branch_name: Type.String({ minLength: 1, maxLength: 255, description: "Default branch of new projects" }),
@@ -30,7 +30,7 @@ export const SETTINGS = {
   default_projects_limit: Type.Integer({
     minimum: 0,
     maximum: 2 ** 31 - 1,
-    description: "Most personal projects of a new user",
+    description: "How many personal projects a new user may have",
   }),
   default_theme_id: Type.Integer({ minimum: 1, maximum: 11, description: "Colour theme of new users" }),
   deletion_adjourned_period: Type.Integer({
@@ -42,44 +42,45 @@ export const SETTINGS = {
     description: "Whether a new address counts only once it is confirmed",
   }),
   generic_alert_fingerprinting: Type.Boolean({
-    description: "Whether generic alerts without a fingerprint are told apart by their payload",
+    description: "Whether generic alerts without a fingerprint are distinguished by their payload",
   }),
   group_service_accounts_limit: Type.Integer({
     minimum: 0,
     maximum: 2 ** 31 - 1,
-    description: "Most service accounts of a top-level group that its Owners may make; 0 is no limit",
+    description: "How many service accounts the Owners of a top-level group may create; 0 is no limit",
   }),
-  password_minimum_length: Type.Integer({ minimum: 8, maximum: 128, description: "Least characters of a password" }),
+  password_minimum_length: Type.Integer({ minimum: 8, maximum: 128, description: "Minimum length of a password" }),
   push_action_names: Type.Enum(["plain", "detailed"], {
-    description: "What pushes are called in events: `pushed`, or `pushed to`, `pushed new` and `deleted`",
+    description: "The name of pushes in events: `pushed`, or `pushed to`, `pushed new` and `deleted`",
   }),
   repository_storages_weighted: Type.Record(Type.String(), Type.Integer({ minimum: 0, maximum: 100 }), {
     description: "How often each storage is chosen for a new repository, as a share of the sum",
   }),
   require_token_expiry: Type.Boolean({
-    description: "Whether a rotated token lives for a week by default, and not as long as a token may",
+    description: "Whether a rotated token expires after a week by default, or after the longest period allowed",
   }),
   restricted_visibility_levels: Type.Array(Type.Enum(LEVELS), {
     maxItems: LEVELS.length,
-    description: "Visibilities that only administrators may give",
+    description: "Visibilities that only administrators may set",
   }),
   service_accounts_by_owners: Nullable(
     Type.Boolean({
-      description: "Whether Owners may manage service accounts of their group; null as the offering has it",
+      description: "Whether Owners may manage service accounts of their group; with null the offering decides",
     }),
   ),
   user_defaults_to_private_profile: Type.Boolean({ description: "Whether the profiles of new users are private" }),
   user_storage_limit_bytes: Type.Integer({
     minimum: 0,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: "Most bytes that the repositories of all projects that one user created take; 0 is no limit",
+    description:
+      "How many bytes the repositories of all projects that one user created may take together; 0 is no limit",
   }),
 };
 
 export type SettingName = keyof typeof SETTINGS;
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
-/** Names that clients have for some of the settings: both are shown, and either may be sent. */
+/** Alternative names of some settings; responses contain both, and requests may use either. */
 export const ALSO_CALLED = {
   allow_top_level_group_owners_to_create_service_accounts: "service_accounts_by_owners",
   email_confirmation_setting: "email_confirmation",
@@ -101,7 +102,7 @@ export const ApplicationSettings = Type.Object(
 );
 export const SettingsChanges = Type.Partial(Type.Object(named));
 
-/** The settings as callers see them, on an instance that has these storages. */
+/** Presents the settings of an instance that has these storages. */
 export const presentSettings = (
   row: InstanceSettings,
   storages: readonly string[],

@@ -2,6 +2,7 @@ import Type, { type Static } from "typebox";
 import { administrator } from "#access/access.ts";
 import { inGroup, inProject } from "#access/containers.ts";
 import type { Databases, Db } from "#db/database.ts";
+import { order } from "#db/lists/order.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { type Page, pageOf } from "#http/paging.ts";
 import { badParameter, missing } from "#lib/refusal.ts";
@@ -11,11 +12,11 @@ import { auditEvents as allEvents, between, type Entity, ofEntity, pathsOf } fro
 
 const Events = pageOf(AuditEvent, {
   id: "e.id",
-  // Ids grow with time, and partitions are in the order of time.
-  orders: { id: "e.created_at", created_at: "e.created_at" },
+  // Ids grow with time and partitions are ordered by time, so both orders use `created_at`.
+  orders: { id: order("e.created_at", "timestamptz"), created_at: order("e.created_at", "timestamptz") },
   keyset: ["id", "created_at"],
   sort: "desc",
-  offsetLimit: { rows: 10_000, type: "AuditEvent" },
+  type: "AuditEvent",
 });
 const inContainer = Type.Object({ ...Container.properties, ...EventFilters.properties });
 
@@ -93,13 +94,13 @@ async function pageOfEvents(
   filters: Static<typeof EventFilters>,
   entity: Entity | undefined,
 ) {
-  // A plan for the usual group or project, which has few events, would sort all those of a busy one for each page.
+  // A generic plan suits a group or project with few events, and would sort all events of a busy one for each page.
   const events = allEvents(entity?.id === undefined ? read : readAnew);
   const rows = await page.rows(between(entity ? ofEntity(events, entity) : events, filters));
   return rows.map(presentEvent(await pathsOf(read, rows)));
 }
 
-/** An event by its id; one of something else is as if it were not there. */
+/** Finds an event by id; an event of another entity is 404 like a missing one. */
 async function oneEvent(db: Db, id: number, entity?: Entity) {
   const events = entity ? ofEntity(allEvents(db), entity) : allEvents(db);
   const row = await events.where("e.id", "=", id).executeTakeFirst();

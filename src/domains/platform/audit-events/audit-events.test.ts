@@ -50,7 +50,7 @@ describe("audit events", () => {
     return member;
   };
 
-  /** Events as writes leave them, the first one oldest. */
+  /** Inserts events as writes would, oldest first. */
   const insertEvents = async (entity: Entity, times: readonly string[]) => {
     const rows = await app.services.db.write
       .insertInto("audit_events")
@@ -89,11 +89,11 @@ describe("audit events", () => {
   });
   after(() => app.close());
 
-  /** Seconds before a moment soon to come: months ahead have partitions, the one that is past may have none. */
+  /** A time so many seconds before a moment in the near future: future months have partitions, the past one may not. */
   const soon = Date.now() + 100_000;
   const ago = (seconds: number) => new Date(soon - seconds * 1000).toISOString();
 
-  test("an event tells who, for whom, what, to what, from where and in which request", async () => {
+  test("an event has its author, sudo author, name, target, address and request id", async () => {
     const other = await app.makeUser({ admin: true });
     const { headers } = await app.put(`/users/${user.id}?sudo=${other.id}`, {
       token: admin.token,
@@ -124,7 +124,7 @@ describe("audit events", () => {
     assert.deepEqual((await app.get(`/audit_events/${event.id}`, { token: admin.token })).body, event);
   });
 
-  test("groups and projects are named by the path they have now, and what is gone by none", async () => {
+  test("groups and projects have their current path, deleted ones none", async () => {
     const gone = await insertGroup("gone");
     await insertEvents({ type: "Group", id: gone }, [ago(10)]);
     await app.services.db.write.deleteFrom("namespaces").where("id", "=", gone).execute();
@@ -139,7 +139,7 @@ describe("audit events", () => {
     assert.deepEqual(await paths(`entity_type=Project&entity_id=${project}`), ["fleet/tugs/engine"]);
   });
 
-  test("filters by whom it concerns and by time, both ends included", async () => {
+  test("filters by entity and by time, both ends included", async () => {
     const id = await insertProject("filtered", group);
     const times = [ago(50), ago(40), ago(30), ago(20)];
     const [first, second, third, fourth] = await insertEvents({ type: "Project", id }, times);
@@ -163,7 +163,7 @@ describe("audit events", () => {
     assert.ok((await idsOf("/audit_events?entity_type=Instance")).includes(instance ?? 0));
   });
 
-  test("an id without its type, an unknown type and an unreadable time are 400", async () => {
+  test("an id without its type, an unknown type and a malformed time are 400", async () => {
     const refused = [
       ["entity_id=1", "entity_type is missing, entity_id needs it"],
       ["entity_type=Ship", "entity_type does not have a valid value"],
@@ -178,7 +178,7 @@ describe("audit events", () => {
     }
   });
 
-  test("events of one moment are in the order of their ids, by number and by position", async () => {
+  test("events of the same time are ordered by id, with offset and keyset paging", async () => {
     const id = await insertProject("paged", group);
     const times = [ago(60), ago(50), ago(50), ago(50), ago(40), ago(40), ago(30)];
     const ids = (await insertEvents({ type: "Project", id }, times)).toReversed();
@@ -208,7 +208,7 @@ describe("audit events", () => {
     return ids;
   }
 
-  test("a position that is not of this list is refused", async () => {
+  test("a cursor of another list is refused", async () => {
     const positions = [
       ["id", "desc", 5, 5],
       ["id", "asc", ago(1), 5],
@@ -225,13 +225,13 @@ describe("audit events", () => {
     }
   });
 
-  test("far pages point to keyset", async () => {
-    const { status, body } = await app.get("/audit_events?per_page=100&page=101", { token: admin.token });
+  test("pages beyond the offset limit point to keyset paging", async () => {
+    const { status, body } = await app.get("/audit_events?per_page=100&page=501", { token: admin.token });
     assert.equal(status, 405);
-    assert.match(body.error, /maximum allowed offset of 10000 for requests that return objects of type AuditEvent/);
+    assert.match(body.error, /maximum allowed offset of 50000 for requests that return objects of type AuditEvent/);
   });
 
-  test("an event of something else is 404, byte-identical with one that is not there", async () => {
+  test("an event of another entity is 404, byte-identical with a missing one", async () => {
     const [foreign] = await insertEvents({ type: "Group", id: otherGroup }, [ago(5)]);
     const [ofProject] = await insertEvents({ type: "Project", id: otherProject }, [ago(5)]);
     const [ofInstance] = await insertEvents(undefined, [ago(5)]);
@@ -258,7 +258,7 @@ describe("audit events", () => {
     );
   });
 
-  test("a group's are its Owners', a project's its Maintainers', the instance's the administrators'", async () => {
+  test("Owners read those of a group, Maintainers those of a project, administrators those of the instance", async () => {
     const [ofGroup] = await insertEvents({ type: "Group", id: group }, [ago(3)]);
     const [ofProject] = await insertEvents({ type: "Project", id: project }, [ago(3)]);
     for (const [role, level] of Object.entries(LEVELS)) {
@@ -281,17 +281,17 @@ describe("audit events", () => {
     }
   });
 
-  test("a page takes the same few statements whatever is on it", async () => {
+  test("a page takes the same few statements whatever it contains", async () => {
     const { token } = await memberOf({ group_id: group }, LEVELS.owner);
     const statements = async (path: string, as: string) => {
       const recorded = await recordStatements(async () => assert.notEqual((await list(path, as)).length, 0));
       return recorded.length;
     };
-    // The caller, the page, how many there are, and where they are.
+    // The caller, the page, the total, and the paths of the entities.
     for (const query of ["per_page=3", "per_page=100", "entity_type=Project", "pagination=keyset"]) {
       assert.ok((await statements(`/audit_events?${query}`, admin.token)) <= 4, query);
     }
-    // And the group or project with the caller's level in it, the first time after its address.
+    // Also the group or project with the caller's level in it, and on first use its route.
     assert.ok((await statements(`/groups/fleet%2Ftugs/audit_events?per_page=1`, token)) <= 6);
     assert.ok((await statements(`/projects/${project}/audit_events?per_page=1`, token)) <= 5);
   });

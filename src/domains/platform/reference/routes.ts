@@ -7,37 +7,24 @@ import { endpoint, plain } from "#http/endpoint.ts";
 import { openApiOf } from "#http/openapi.ts";
 import { missing } from "#lib/refusal.ts";
 import { PAGE, POLICY, START } from "./page.ts";
+import { SUBJECTS } from "./subjects.ts";
 
 const HOME = "/-/api";
 
-interface Served {
+interface StaticFile {
   readonly body: Buffer;
   readonly etag: string;
 }
 
-/** The reference of all resources, itself among them; everything is made or read when it is first asked for. */
+/** The reference of all resources, including itself. */
 export function referenceOf(resources: () => Resources) {
-  const kept = new Map<string, Promise<Served>>();
+  const send = fileCache();
   const common = { method: "GET", mount: "root", access: anyone(), params: Type.Object({}) } as const;
-
-  async function send(
-    name: string,
-    make: () => string | Promise<Buffer>,
-    setHeader: (name: string, value: string) => void,
-  ) {
-    const made = kept.get(name) ?? serve(make);
-    kept.set(name, made);
-    const { body, etag } = await made;
-    setHeader("etag", etag);
-    setHeader("cache-control", "no-cache");
-    return body;
-  }
-
   return {
     home: endpoint({
       ...common,
       path: "/",
-      summary: "Go to the reference of the API",
+      summary: "Redirect to the API reference",
       status: 302,
       returns: plain("text/plain"),
       handle({ setHeader }) {
@@ -63,7 +50,7 @@ export function referenceOf(resources: () => Resources) {
       summary: "Get the OpenAPI document of this API",
       returns: plain("application/json"),
       handle: ({ setHeader }) =>
-        send("openapi.json", () => JSON.stringify(openApiOf(operationsOf(resources()))), setHeader),
+        send("openapi.json", () => JSON.stringify(openApiOf(operationsOf(resources()), SUBJECTS)), setHeader),
     }),
 
     file: endpoint({
@@ -83,16 +70,33 @@ export function referenceOf(resources: () => Resources) {
   };
 }
 
-async function serve(make: () => string | Promise<Buffer>): Promise<Served> {
-  // Text would be encoded again for every answer.
-  const body = Buffer.from(await make());
+/** Creates the function that sends a file; each is built or read on first use. */
+function fileCache() {
+  const files = new Map<string, Promise<StaticFile>>();
+  return async (
+    name: string,
+    read: () => string | Promise<Buffer>,
+    setHeader: (name: string, value: string) => void,
+  ) => {
+    const file = files.get(name) ?? staticFile(read);
+    files.set(name, file);
+    const { body, etag } = await file;
+    setHeader("etag", etag);
+    setHeader("cache-control", "no-cache");
+    return body;
+  };
+}
+
+async function staticFile(read: () => string | Promise<Buffer>): Promise<StaticFile> {
+  // A string would be encoded again for every response.
+  const body = Buffer.from(await read());
   return { body, etag: `W/"${hash("sha256", body, "hex").slice(0, 32)}"` };
 }
 
 const ofSwaggerUi = (name: string) => () =>
   readFile(new URL(name, import.meta.resolve("swagger-ui-dist/package.json")));
 
-/** All that the page loads; nothing else of the package is served. */
+/** The files that the page loads; nothing else of the package is served. */
 const FILES: ReadonlyMap<string, { type: string; read: () => string | Promise<Buffer> }> = new Map([
   ["start.js", { type: "text/javascript; charset=utf-8", read: () => START }],
   ["swagger-ui-bundle.js", { type: "text/javascript; charset=utf-8", read: ofSwaggerUi("swagger-ui-bundle.js") }],

@@ -62,7 +62,7 @@ describe("application settings", () => {
   let app: TestApp;
   let admin: TestUser;
   before(async () => {
-    // The settings are the whole instance's, so other tests must not share them.
+    // Settings apply to the whole instance, so other tests must not share this database.
     databaseUrl = await freshDatabase();
     app = await testApp({ databaseUrl });
     admin = await app.makeUser({ admin: true }, ["api", "sudo"]);
@@ -73,7 +73,7 @@ describe("application settings", () => {
   const change = (payload: object) => app.put(PATH, { token: admin.token, payload });
   const own = (body: Record<string, unknown>) => Object.fromEntries(SETTING_NAMES.map((name) => [name, body[name]]));
 
-  test("a new instance has the defaults, and every setting can be changed and seen at once", async () => {
+  test("a new instance has the defaults, and every change is visible at once", async () => {
     assert.deepEqual(own(await read()), DEFAULTS);
     const { status, body } = await change(OTHERS);
     assert.equal(status, 200);
@@ -82,8 +82,8 @@ describe("application settings", () => {
     assert.deepEqual(own((await change(DEFAULTS)).body), DEFAULTS);
   });
 
-  test("the guide has a row for each, with its default and its other name", async () => {
-    const guide = await readFile(join(import.meta.dirname, "../../../docs/guides/settings.md"), "utf8");
+  test("the guide has a row for each, with its default and its alternative name", async () => {
+    const guide = await readFile(join(import.meta.dirname, "../../../../docs/guides/settings.md"), "utf8");
     const rows = [...guide.matchAll(/^\| `(\w+)` \|.+\| `(.+)` \|$/gm)].map(([, name, value]) => [name, value]);
     const defaults = Object.entries(DEFAULTS).map(([name, value]) => [name, JSON.stringify(value)]);
     assert.deepEqual(rows, defaults);
@@ -92,7 +92,7 @@ describe("application settings", () => {
     }
   });
 
-  test("each setting changes alone", async () => {
+  test("changing one setting leaves the others alone", async () => {
     for (const [name, value] of Object.entries(OTHERS)) {
       if (name === "restricted_visibility_levels") continue;
       const { body } = await change({ [name]: value });
@@ -102,7 +102,7 @@ describe("application settings", () => {
     assert.deepEqual(own((await change({})).body), DEFAULTS);
   });
 
-  test("forms and texts are taken as they come", async () => {
+  test("forms and strings are accepted", async () => {
     const payload =
       "restricted_visibility_levels[]=public&repository_storages_weighted[default]=9&can_create_group=0&default_theme_id=2";
     const headers = { "content-type": "application/x-www-form-urlencoded" };
@@ -115,7 +115,7 @@ describe("application settings", () => {
     await change(DEFAULTS);
   });
 
-  test("the names that clients have for some of them are shown and taken too", async () => {
+  test("alternative names are shown and accepted", async () => {
     for (const [other, name] of Object.entries(ALSO_CALLED)) {
       const value = OTHERS[name];
       const { body } = await change({ [other]: value });
@@ -129,7 +129,7 @@ describe("application settings", () => {
     await change(DEFAULTS);
   });
 
-  test("what cannot be is refused with what to do, and nothing is changed", async () => {
+  test("invalid values are refused with advice, and nothing is changed", async () => {
     const refused: [payload: object, said: RegExp][] = [
       [{ repository_storages_weighted: { default: 0 } }, /give at least one storage a weight above 0/],
       [{ repository_storages_weighted: {} }, /give at least one storage a weight above 0/],
@@ -157,7 +157,7 @@ describe("application settings", () => {
     assert.deepEqual(own(await read()), DEFAULTS);
   });
 
-  test("a default branch has a name that git takes", async () => {
+  test("a default branch must be a valid git branch name", async () => {
     const bad = ["a b", "a..b", "-a", "/a", "a/", "a//b", ".a", "a/.b", "a.lock", "a.", "a~1", "a^", "a:b", "a?", "a*"];
     for (const name of [...bad, "a[b", "a\\b", "a@{1}", "@", "HEAD", "a\u007Fb", "a\u0001b"]) {
       const { status, body } = await change({ default_branch_name: name });
@@ -170,17 +170,17 @@ describe("application settings", () => {
     await change(DEFAULTS);
   });
 
-  test("administrators alone", async () => {
+  test("only administrators have access", async () => {
     const user = await app.makeUser();
     for (const call of [app.get, app.put]) {
       assert.equal((await call(PATH)).status, 401);
       const { status, body } = await call(PATH, { token: user.token });
       assert.equal(status, 403);
-      assert.deepEqual(body, { message: "403 Forbidden" });
+      assert.deepEqual(body, { message: "403 Forbidden - This takes an administrator" });
     }
   });
 
-  test("the audit log tells what changed, from what and to what", async () => {
+  test("the audit log has what changed, with old and new values", async () => {
     const { body } = await change({
       default_theme_id: 5,
       can_create_group: true,
@@ -200,7 +200,7 @@ describe("application settings", () => {
     await change(DEFAULTS);
   });
 
-  test("two who change it at once lose nothing", async () => {
+  test("concurrent changes lose nothing", async () => {
     const [one, two] = await Promise.all([change({ default_theme_id: 7 }), change({ default_projects_limit: 70 })]);
     assert.equal(one.status, 200);
     assert.equal(two.status, 200);
@@ -209,7 +209,7 @@ describe("application settings", () => {
     await change(DEFAULTS);
   });
 
-  test("another process goes by it within a second", async () => {
+  test("another process uses a change within a second", async () => {
     const other = await testApp({ databaseUrl });
     try {
       assert.equal((await other.get("/users")).status, 200);
@@ -223,7 +223,7 @@ describe("application settings", () => {
     }
   });
 
-  test("the database refuses what only a bug would write", async () => {
+  test("the database refuses values that only a bug would write", async () => {
     const { write } = app.services.db;
     const wrong = [
       { deletion_adjourned_period: 91 },

@@ -1,4 +1,4 @@
-/** The reference page: Swagger UI with our document, from our own address alone. */
+/** The reference page: Swagger UI with our document, loading nothing from other origins. */
 export const PAGE = `<!doctype html>
 <html lang="en">
   <head>
@@ -17,7 +17,7 @@ export const PAGE = `<!doctype html>
 </html>
 `;
 
-/** A file of its own, because the policy allows no script inside a page. */
+/** A separate file, because the content security policy forbids inline scripts. */
 export const START = `SwaggerUIBundle({
   url: "/-/api/openapi.json",
   dom_id: "#reference",
@@ -32,7 +32,7 @@ export const START = `SwaggerUIBundle({
 });
 `;
 
-/** Pictures in the style sheet are data:, those that an endpoint answered with are blob:. */
+/** The style sheet embeds images as data: URLs; images in responses are shown as blob: URLs. */
 export const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

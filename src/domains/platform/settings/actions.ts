@@ -20,46 +20,46 @@ import {
 type Shown = Static<typeof ApplicationSettings>;
 type Changes = Static<typeof SettingsChanges>;
 
-/** What a setting was and is, for the audit log. */
+/** Old and new values of settings, for the audit log. */
 type Changed = Partial<Record<SettingName, { readonly from: unknown; readonly to: unknown }>>;
 
-/** Changes the settings that are given and no others; two callers at once do it one after the other. */
+/** Changes only the settings that were sent; the row lock serializes concurrent changes. */
 export async function changeSettings(
   tx: Tx,
   given: Changes,
   storages: readonly string[],
 ): Promise<{ settings: Shown; changed: Changed }> {
-  const kept = await tx.selectFrom("settings").selectAll().forUpdate().executeTakeFirstOrThrow();
-  const before = presentSettings(kept, storages);
-  const wanted = byOneName(given);
-  refuseUnusable(wanted, { ...before, ...wanted }, storages);
+  const stored = await tx.selectFrom("settings").selectAll().forUpdate().executeTakeFirstOrThrow();
+  const before = presentSettings(stored, storages);
+  const changes = normalizeNames(given);
+  refuseUnusable(changes, { ...before, ...changes }, storages);
   const row = await tx
     .updateTable("settings")
-    .set({ ...columnsOf(wanted), updated_at: sql<string>`now()` })
+    .set({ ...columnsOf(changes), updated_at: sql<string>`now()` })
     .returningAll()
     .executeTakeFirstOrThrow();
   const settings = presentSettings(row, storages);
   return { settings, changed: changesBetween(before, settings) };
 }
 
-/** A setting that came by its other name, by its own. */
-function byOneName(given: Changes): Pick<Changes, SettingName> {
-  const wanted: Record<string, unknown> = { ...given };
+/** Renames settings that were sent by an alternative name. */
+function normalizeNames(given: Changes): Pick<Changes, SettingName> {
+  const changes: Record<string, unknown> = { ...given };
   for (const [other, name] of Object.entries(ALSO_CALLED)) {
-    const value = wanted[other];
-    delete wanted[other];
+    const value = changes[other];
+    delete changes[other];
     if (value === undefined) continue;
-    if (wanted[name] !== undefined && wanted[name] !== value) {
+    if (changes[name] !== undefined && changes[name] !== value) {
       throw badParameter(`${name}, ${other} are one setting: send one of them`);
     }
-    wanted[name] = value;
+    changes[name] = value;
   }
-  return wanted;
+  return changes;
 }
 
-function refuseUnusable(wanted: Changes, settings: Shown, storages: readonly string[]) {
+function refuseUnusable(changes: Changes, settings: Shown, storages: readonly string[]) {
   const problems: Record<string, string[]> = {};
-  const weights = wanted.repository_storages_weighted;
+  const weights = changes.repository_storages_weighted;
   if (weights) {
     const unknown = Object.keys(weights).find((name) => !storages.includes(name));
     if (unknown !== undefined) {
