@@ -1,11 +1,12 @@
-import { fail, print } from "./commands/output.ts";
+import { ignoreLostReaders } from "#lib/log-destination.ts";
+import { RELEASE } from "#lib/release.ts";
+import { type Command, printCommands, printHelp } from "./commands/help.ts";
+import { fail, failOfArguments, isOfArguments, print } from "./commands/output.ts";
 
-type Run = (args: string[]) => Promise<void>;
-
-/** What `fairlead` can do; a command is loaded only when it is asked for, so that each starts fast. */
-const commands: Record<string, { about: string; load: () => Promise<Run> }> = {
+/** The commands of `fairlead`; each module is loaded only when its command is run, so that every command starts fast. */
+const commands: Record<string, Command> = {
   serve: {
-    about: "start everything in one process; without FAIRLEAD_DATABASE_URL with a PostgreSQL of its own",
+    about: "start everything in one process; without FAIRLEAD_DATABASE_URL also a PostgreSQL of its own",
     load: async () => (await import("./commands/serve.ts")).serve,
   },
   web: {
@@ -13,7 +14,9 @@ const commands: Record<string, { about: string; load: () => Promise<Run> }> = {
     load: async () => (await import("./commands/serve.ts")).web,
   },
   worker: {
-    about: "worker [--queues critical,default]: start a process that works on jobs beside others",
+    about: "start a process that works on jobs beside others",
+    usage: ["[--queues LIST]"],
+    options: { "--queues LIST": "work only on these queues, such as critical,default" },
     load: async () => (await import("./commands/worker.ts")).worker,
   },
   ssh: {
@@ -21,35 +24,62 @@ const commands: Record<string, { about: string; load: () => Promise<Run> }> = {
     load: async () => (await import("./commands/ssh.ts")).ssh,
   },
   "authorized-keys": {
-    about: "authorized-keys [--program PATH] TYPE BASE64: what sshd asks by AuthorizedKeysCommand",
+    about: "look up a key for sshd's AuthorizedKeysCommand",
+    usage: ["[--program PATH] TYPE BASE64"],
+    options: { "--program PATH": "what sshd shall run for the key; bin/fairlead by default" },
     load: async () => (await import("./commands/authorized-keys.ts")).authorizedKeys,
   },
   "git-session": {
-    about: "git-session --key FINGERPRINT: serve git to a key that sshd has verified",
+    about: "serve git to a key that sshd has verified",
+    usage: ["--key FINGERPRINT"],
+    options: { "--key FINGERPRINT": "the key, as authorized-keys printed it" },
     load: async () => (await import("./commands/git-session.ts")).gitSession,
   },
   jobs: {
-    about: "jobs dead | jobs redrive [QUEUE]: list the jobs that died, or let them be tried again",
+    about: "list dead jobs, or queue them again",
+    usage: ["dead", "redrive [QUEUE]"],
     load: async () => (await import("./commands/jobs.ts")).jobsCommand,
   },
   setup: {
-    about: "make the first administrator and print their token, once",
+    about: "create the first administrator and print their token, once",
     load: async () => (await import("./commands/setup.ts")).setup,
   },
   token: {
-    about: "token create --user NAME [--name TEXT] [--scopes a,b] [--expires YYYY-MM-DD]: make a token and print it",
+    about: "create a token and print it",
+    usage: ["create --user NAME [--name TEXT] [--scopes LIST] [--expires DATE]"],
+    options: {
+      "--user NAME": "whose token",
+      "--name TEXT": "what it is called in lists",
+      "--scopes LIST": "such as api,sudo; api by default",
+      "--expires DATE": "as YYYY-MM-DD; by default when the settings of the instance say",
+    },
     load: async () => (await import("./commands/token.ts")).token,
   },
+  invite: {
+    about: "create an account and print a link by which its user chooses a password",
+    usage: ["USERNAME [--email ADDRESS [--name TEXT]]"],
+    options: {
+      "--email ADDRESS": "of a new account; without it the account must exist",
+      "--name TEXT": "what a new user is called; the username by default",
+    },
+    load: async () => (await import("./commands/invite.ts")).invite,
+  },
   admin: {
-    about: "admin grant USERNAME | admin revoke USERNAME: make a user an administrator, or no longer one",
+    about: "make a user an administrator, or undo it",
+    usage: ["grant USERNAME", "revoke USERNAME"],
     load: async () => (await import("./commands/admin.ts")).admin,
   },
   migrate: {
     about: "bring the database up to date",
+    usage: ["[--dry-run]"],
+    options: {
+      "--dry-run":
+        "print what would run and which tables it locks: runs it in a transaction that is rolled back, so it takes the same locks for as long",
+    },
     load: async () => (await import("./commands/migrate.ts")).migrateCommand,
   },
   doctor: {
-    about: "look for what is wrong with this installation and say what to do",
+    about: "check this installation and say how to fix each problem; changes nothing",
     load: async () => (await import("./commands/doctor.ts")).doctor,
   },
   config: {
@@ -57,25 +87,37 @@ const commands: Record<string, { about: string; load: () => Promise<Run> }> = {
     load: async () => (await import("./commands/config.ts")).printConfig,
   },
   seed: {
-    about:
-      "seed --users 1m --projects 2m --tokens 5m: fill a database with made-up users, groups, projects and tokens, to try and to measure",
+    about: "fill an empty database with generated users, groups, projects and tokens, for trials and measurements",
+    usage: ["[--users N] [--projects N] [--tokens N] [--into-existing]"],
+    options: {
+      "--users N": "1000 by default; 50k and 1m are numbers too",
+      "--projects N": "2000 by default",
+      "--tokens N": "0 by default",
+      "--into-existing":
+        "also into a database that has users, groups or projects, which then get generated projects and members",
+    },
     load: async () => (await import("./commands/seed.ts")).seed,
   },
 };
 
+// `fairlead config | head` ends quietly: who closes the pipe has read enough.
+ignoreLostReaders();
 const [name = "help", ...args] = process.argv.slice(2);
-const command = commands[name];
-if (command) {
+const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+if (command && args.some((argument) => argument === "--help" || argument === "-h")) {
+  printHelp(name, command);
+} else if (command) {
   try {
     await (
       await command.load()
     )(args);
   } catch (error) {
-    fail(error);
+    if (isOfArguments(error)) failOfArguments(name, error);
+    else fail(error);
   }
+} else if (name === "--version") {
+  print(`fairlead ${RELEASE}`);
 } else {
-  const width = Math.max(...Object.keys(commands).map((known) => known.length));
-  print("Usage: fairlead COMMAND\n");
-  for (const [known, { about }] of Object.entries(commands)) print(`  ${known.padEnd(width)}  ${about}`);
+  printCommands(commands);
   if (!["help", "--help", "-h"].includes(name)) fail(new Error(`'${name}' is not a command`));
 }

@@ -1,8 +1,9 @@
+import { parseArgs } from "node:util";
 import { stateProblem } from "#access/authenticate.ts";
-import { actingUserByIdOrName } from "#access/callers.ts";
+import { actingUserByIdOrName } from "#access/acting-users.ts";
 import { readConfig } from "#config.ts";
-import { setAdministrator } from "#resources/users/administrators.ts";
-import { lockedUser, targetOf } from "#resources/users/named.ts";
+import { setAdministrator } from "#domains/identity/users/administrators.ts";
+import { lockedUser, targetOf } from "#domains/identity/users/named.ts";
 import { openLog, openServices } from "#services.ts";
 import { auditCommand } from "./audit.ts";
 import { withDatabase } from "./database.ts";
@@ -10,13 +11,13 @@ import { print } from "./output.ts";
 
 const USAGE = "usage: fairlead admin grant USERNAME | fairlead admin revoke USERNAME";
 
-/** Makes a user an administrator or no longer one, for those who can reach the machine. */
+/** Grants or revokes administrator rights from the command line. */
 export async function admin(args: string[]) {
-  const [verb, username, ...others] = args;
+  const [verb, username, ...others] = parseArgs({ args, allowPositionals: true }).positionals;
   if ((verb !== "grant" && verb !== "revoke") || username === undefined || others.length > 0) throw new Error(USAGE);
   const config = readConfig();
   await withDatabase(config, async (url) => {
-    const services = openServices(config, url, openLog(config));
+    const services = openServices(config, url, openLog(config, "stderr"));
     try {
       const user = await actingUserByIdOrName(services.db, username);
       if (!user) throw new Error(`there is no user '${username}'`);
@@ -26,7 +27,7 @@ export async function admin(args: string[]) {
         await setAdministrator(tx, (await lockedUser(tx, user.id)).id, verb === "grant");
         await auditCommand(tx, `admin ${verb}`, "user_updated", { ...targetOf(user), details: { changed: ["admin"] } });
       });
-      print(`${user.username} is ${verb === "grant" ? "an administrator now" : "no administrator any more"}.`);
+      print(`${user.username} is ${verb === "grant" ? "now an administrator" : "no longer an administrator"}.`);
     } finally {
       await services.close();
     }

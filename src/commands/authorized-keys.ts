@@ -1,26 +1,36 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { addressIn } from "#lib/networks.ts";
 import { readSshKey } from "#lib/ssh-keys.ts";
-import { comingWith } from "#ssh/callers.ts";
+import type { Services } from "#services.ts";
+import { authenticateKey } from "#ssh/key-holder.ts";
 import { print } from "./output.ts";
 import { withServices } from "./services.ts";
 
 const PROGRAM = join(import.meta.dirname, "../../bin/fairlead");
 
-/** What sshd asks by AuthorizedKeysCommand: the line of a key that may come in, and nothing for any other. */
+/** The AuthorizedKeysCommand of sshd: prints the line of a known key and nothing for any other. */
 export async function authorizedKeys(args: string[]) {
   const { values, positionals } = parseArgs({
     args,
-    options: { program: { type: "string", default: PROGRAM } },
+    options: { program: { type: "string", default: PROGRAM }, connection: { type: "string" } },
     allowPositionals: true,
   });
   const [kind = "", blob = "", ...others] = positionals;
   if (blob === "" || others.length > 0) throw new Error("authorized-keys needs the type of a key and its base64");
   if (!/^\/[\w./@+-]+$/.test(values.program)) throw new Error("--program must be a plain absolute path");
-  const reading = readSshKey(`${kind} ${blob}`);
-  if ("problem" in reading) return;
-  const { fingerprintSha256 } = reading.key;
-  const coming = await withServices((services) => comingWith(services, fingerprintSha256));
-  if ("problem" in coming) return;
-  print(`command="${values.program} git-session --key ${fingerprintSha256}",restrict ${kind} ${blob}`);
+  const fingerprint = await withServices((services) => fingerprintOf(services, `${kind} ${blob}`, values.connection));
+  if (fingerprint === undefined) return;
+  print(`command="${values.program} git-session --key ${fingerprint}",restrict ${kind} ${blob}`);
+}
+
+/** The fingerprint of a key that opens something; any other is a refused sign-in. */
+async function fingerprintOf(services: Services, line: string, connection = ""): Promise<string | undefined> {
+  const reading = readSshKey(line);
+  const fingerprint = "key" in reading ? reading.key.fingerprintSha256 : "";
+  const authentication = await authenticateKey(services, fingerprint);
+  if ("holder" in authentication) return fingerprint;
+  const { kind, problem: reason } = authentication;
+  services.reportRefusedSignIn({ kind, reason, ip: addressIn(connection.split(" ", 1)[0] ?? "") });
+  return undefined;
 }

@@ -20,7 +20,7 @@ describe("commands", () => {
     for (const args of [[], ["help"], ["--help"]]) {
       const { code, stdout } = await fairlead(args, {});
       assert.equal(code, 0);
-      for (const name of ["serve", "web", "setup", "token", "admin", "migrate", "doctor", "config", "seed"]) {
+      for (const name of ["serve", "web", "setup", "token", "invite", "admin", "migrate", "doctor", "config", "seed"]) {
         assert.match(stdout, new RegExp(`^  ${name} +\\S`, "m"));
       }
     }
@@ -101,7 +101,7 @@ describe("commands", () => {
         [["token", "create"], /usage: fairlead token create/],
         [["token", "--user", "root"], /usage: fairlead token create/],
         [["token", "create", "--user", "nobody"], /there is no user 'nobody'/],
-        [["token", "create", "--user", "root", "--scopes", "all"], /'all' is no scope/],
+        [["token", "create", "--user", "root", "--scopes", "all"], /'all' is not a scope/],
         [["token", "create", "--user", "root", "--expires", "someday"], /fairlead: /],
         [["token", "create", "--user", "root", "--nonsense"], /nonsense/],
       ] as const) {
@@ -121,7 +121,7 @@ describe("commands", () => {
       assert.equal(bad.code, 1);
       assert.match(bad.stdout, /^BAD +There is no sealing key/m);
       assert.match(bad.stdout, /^BAD +There is no administrator; run: fairlead setup$/m);
-      assert.match(bad.stdout, /^2 to mend\.$/m);
+      assert.match(bad.stdout, /^Problems found: 2\.$/m);
       await fairlead(["setup"], env);
       const good = await fairlead(["doctor"], env);
       assert.equal(good.code, 0, good.stdout);
@@ -130,44 +130,13 @@ describe("commands", () => {
       assert.match((await fairlead(["doctor"], env)).stdout, /^BAD .*can be read by others/m);
       const away = await fairlead(["doctor"], { ...env, FAIRLEAD_DATABASE_URL: "postgres://nobody@127.0.0.1:1/x" });
       assert.equal(away.code, 1);
-      assert.match(away.stdout, /^BAD +The database cannot be reached/m);
+      assert.match(away.stdout, /^BAD +The database cannot be used: FAIRLEAD_DATABASE_URL: no PostgreSQL answers/m);
     }));
 
-  test("web wants a database, serve says when its port is taken, and both end", () =>
+  test("web wants a database", () =>
     withDirectory(async (directory) => {
       const web = await fairlead(["web"], { FAIRLEAD_DATA_DIR: directory });
       assert.equal(web.code, 1);
       assert.match(web.stderr, /FAIRLEAD_DATABASE_URL/);
-      await app.app.listen({ host: "127.0.0.1", port: 0 });
-      const { port } = app.app.server.address() as { port: number };
-      const env = { FAIRLEAD_DATA_DIR: directory, FAIRLEAD_DATABASE_URL: databaseUrl, FAIRLEAD_PORT: String(port) };
-      const taken = await fairlead(["serve"], env);
-      assert.equal(taken.code, 1);
-      assert.match(taken.stderr, /EADDRINUSE|in use/);
     }));
-
-  test("seed makes users and tokens, the same for the same count", async () => {
-    const fresh = await freshDatabase();
-    const own = await testApp({ databaseUrl: fresh });
-    try {
-      const { code, stdout } = await fairlead(["seed", "--users", "200", "--tokens", "600"], {
-        FAIRLEAD_DATABASE_URL: fresh,
-      });
-      assert.equal(code, 0);
-      assert.match(stdout, /^Made 200 users, 2000 projects and 600 tokens/);
-      const { token } = await own.makeUser({ admin: true });
-      const tokens = await own.get("/personal_access_tokens?state=inactive", { token });
-      assert.ok(Number(tokens.headers["x-total"]) > 300);
-      const [account] = (await own.get("/service_accounts?sort=asc", { token })).body as { id: number }[];
-      const most = await own.get(`/personal_access_tokens?user_id=${account?.id}`, { token });
-      assert.ok(Number(most.headers["x-total"]) >= 50);
-      const { headers } = await own.get("/users?per_page=100");
-      assert.ok(Number(headers["x-total"]) > 150);
-      const wrong = await fairlead(["seed", "--users", "some"], { FAIRLEAD_DATABASE_URL: fresh });
-      assert.equal(wrong.code, 1);
-      assert.match(wrong.stderr, /usage: fairlead seed/);
-    } finally {
-      await own.close();
-    }
-  });
 });

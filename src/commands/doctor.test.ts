@@ -6,9 +6,9 @@ import { readConfig } from "#config.ts";
 import { openGit } from "#git/storages/open.ts";
 import { projectRepository } from "#git/storages/storage.ts";
 import { BACKGROUND } from "#lib/consumer.ts";
-import { deleteProjects } from "#resources/repositories/removal.ts";
-import { repositoryOf } from "#resources/repositories/place.ts";
-import { type Ground, ground } from "#resources/members/test-support.ts";
+import { deleteProjects } from "#domains/storage/repositories/removal.ts";
+import { projectLocations, repositoryOf } from "#domains/storage/repositories/location.ts";
+import { type RowInserter, rowInserter } from "#domains/organization/members/test-support.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { sql } from "kysely";
@@ -16,25 +16,27 @@ import { checkGit, checkRepositories } from "./doctor-repositories.ts";
 
 describe("what the doctor says of git", () => {
   let app: TestApp;
-  let on: Ground;
+  let insert: RowInserter;
   let group: number;
   before(async () => {
     // All projects and repositories count.
     app = await testApp({ databaseUrl: await freshDatabase() });
-    on = ground(app);
-    group = await on.group();
+    insert = rowInserter(app);
+    group = await insert.group();
   });
   after(() => app.close());
 
   const told = async () => (await checkRepositories(app.services)).map(({ good, text }) => `${good} ${text}`);
   const project = async (columns: object = {}) => {
-    const id = await on.project(group, columns);
-    return { id, repository_storage: "default", default_branch: "main" };
+    const id = await insert.project(group, columns);
+    const location = projectLocations(app.services.db.write).where("p.id", "=", id);
+    return { id, ...(await location.executeTakeFirstOrThrow()) };
   };
-  const pushed = async (id: number) =>
+  const pushed = async (id: number, beginning: string | null = null) =>
     app.services.db.write
-      .insertInto("repositories")
-      .values({ project_id: id, pushed_at: sql<string>`now()` })
+      .updateTable("repositories")
+      .set({ pushed_at: sql<string>`now()`, beginning })
+      .where("project_id", "=", id)
       .execute();
 
   test("all is well where every repository has its project, and the other way round", async () => {
@@ -43,8 +45,7 @@ describe("what the doctor says of git", () => {
     await repositoryOf(app.services, used, BACKGROUND);
     await pushed(used.id);
     const begun = await project();
-    const values = { project_id: begun.id, pushed_at: sql<string>`now()`, beginning: "commit refs/heads/main\n" };
-    await app.services.db.write.insertInto("repositories").values(values).execute();
+    await pushed(begun.id, "commit refs/heads/main\n");
     assert.deepEqual(await told(), [
       "true Every repository has a project",
       "true Every project that was pushed to has its repository",
@@ -78,7 +79,7 @@ describe("what the doctor says of git", () => {
 
   test("projects on a storage that is not there are counted", async () => {
     const { id } = await project({ repository_storage: "elsewhere" });
-    assert.match((await told())[2] ?? "", /^false Projects on the storage elsewhere, which is not there: 1;/);
+    assert.match((await told())[2] ?? "", /^false Projects on the unknown storage elsewhere: 1;/);
     await app.services.db.write.deleteFrom("projects").where("id", "=", id).execute();
   });
 
@@ -91,7 +92,7 @@ describe("what the doctor says of git", () => {
     assert.match(good[0]?.text ?? "", /^git 2\.\d+/);
     const git = openGit(readConfig({ PATH: "/nonexistent", FAIRLEAD_STORAGES: "broken=/dev/null/x" }));
     const [version, storage] = await checkGit({ git });
-    assert.match(version?.text ?? "", /^git cannot be run \(.*ENOENT.*\); install it where PATH leads$/);
+    assert.match(version?.text ?? "", /^git cannot be run \(.*ENOENT.*\); install it in a directory of PATH$/);
     assert.match(
       storage?.text ?? "",
       /^The storage broken cannot be written \(.*ENOTDIR.*\); check FAIRLEAD_STORAGES$/,

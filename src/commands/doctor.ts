@@ -1,20 +1,23 @@
 import { access, constants, stat } from "node:fs/promises";
+import { parseArgs } from "node:util";
 import { type Config, readConfig } from "#config.ts";
-import { inspectDatabase } from "#db/inspect.ts";
+import { inspectDatabase, type Inspection } from "#db/inspect.ts";
 import { openGit } from "#git/storages/open.ts";
 import { DEAD } from "#jobs/queues.ts";
 import { readQueues } from "#jobs/state.ts";
 import { sealingKeyFile } from "#lib/sealing-key.ts";
 import { openLog, openServices, type Services } from "#services.ts";
 import { hostKeyFiles } from "#ssh/host-keys.ts";
-import { reachDatabase } from "./database.ts";
+import { hasTrialDatabase, reachDatabase } from "./database.ts";
 import { checkGit, checkRepositories } from "./doctor-repositories.ts";
-import { bad, type Finding, good, problemOf } from "./findings.ts";
+import { bad, type Finding, good } from "./findings.ts";
 import { print } from "./output.ts";
+import { problemOf } from "./problems.ts";
 import { checkUser } from "./root.ts";
 
-/** Looks at everything that an installation needs and says what to do about what it lacks. */
-export async function doctor() {
+/** Checks everything that an installation needs and says how to fix each problem. */
+export async function doctor(args: string[]) {
+  parseArgs({ args });
   const config = readConfig();
   const findings = [
     good(`Node.js ${process.versions.node}`),
@@ -27,7 +30,7 @@ export async function doctor() {
   ];
   for (const { good: fine, warns, text } of findings) print(`${warns ? "WARN" : fine ? "ok  " : "BAD "} ${text}`);
   const problems = findings.filter((finding) => !finding.good).length;
-  print(problems === 0 ? "Nothing is wrong." : `${problems} to mend.`);
+  print(problems === 0 ? "No problems found." : `Problems found: ${problems}.`);
   if (problems > 0) process.exitCode = 1;
 }
 
@@ -51,7 +54,7 @@ async function sealingKey({ dataDir }: Config): Promise<Finding> {
   }
 }
 
-/** Those that are not there yet are made when SSH is first served. */
+/** Missing host keys are created when SSH starts for the first time. */
 async function hostKeys({ dataDir }: Config): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const file of hostKeyFiles(dataDir)) {
@@ -65,20 +68,18 @@ async function hostKeys({ dataDir }: Config): Promise<Finding[]> {
 }
 
 async function database(config: Config): Promise<Finding[]> {
+  if (config.databaseUrl === undefined && !hasTrialDatabase(config))
+    return [bad("There is no database yet; 'fairlead setup' creates a trial server, or set FAIRLEAD_DATABASE_URL")];
   let running;
   try {
     running = await reachDatabase(config);
     const found = await inspectDatabase(running.url);
     return [
       good(
-        `PostgreSQL ${found.version}${running.trial ? ", the trial engine of the data directory: set FAIRLEAD_DATABASE_URL for one that you keep" : ""}`,
+        `PostgreSQL ${found.version}${running.trial ? ", the trial server in the data directory; set FAIRLEAD_DATABASE_URL for production" : ""}`,
       ),
-      Number.parseInt(found.version, 10) >= 15
-        ? good("PostgreSQL is new enough")
-        : bad("PostgreSQL 15 or newer is needed"),
-      found.pending.length === 0
-        ? good("Every migration is applied")
-        : bad(`Not applied: ${found.pending.join(", ")}; run: fairlead migrate`),
+      good("PostgreSQL is new enough"),
+      ...migrations(found),
       ...found.shortOfPartitions.map((table) => bad(`${table} has too few partitions ahead; run: fairlead migrate`)),
       found.administrators > 0
         ? good("There is an administrator")
@@ -86,15 +87,22 @@ async function database(config: Config): Promise<Finding[]> {
       ...(found.pending.length === 0 ? await inside(config, running.url) : []),
     ];
   } catch (error) {
-    return [bad(`The database cannot be reached (${problemOf(error)}); check FAIRLEAD_DATABASE_URL`)];
+    return [bad(`The database cannot be used: ${problemOf(error)}`)];
   } finally {
     await running?.stop();
   }
 }
 
-/** What can be told only by looking into the database. */
+function migrations({ pending, newer }: Inspection): Finding[] {
+  if (pending.length > 0) return [bad(`Not applied: ${pending.join(", ")}; run: fairlead migrate`)];
+  if (newer.length > 0)
+    return [bad(`A newer version of Fairlead migrated the database (${newer.at(-1)}); start that version`)];
+  return [good("Every migration is applied")];
+}
+
+/** Checks that need an up-to-date schema. */
 async function inside(config: Config, url: string): Promise<Finding[]> {
-  const services = openServices(config, url, openLog(config));
+  const services = openServices(config, url, openLog(config, "stderr"));
   try {
     return [await deadJobs(services), ...(await checkRepositories(services))];
   } finally {
@@ -106,7 +114,7 @@ async function deadJobs({ db }: Services): Promise<Finding> {
   const { backlog } = (await readQueues(db.read))[DEAD];
   if (backlog === 0) return good("No job is dead");
   return bad(
-    `Jobs that failed for good: ${backlog}; 'fairlead jobs dead' lists them, 'fairlead jobs redrive' tries again`,
+    `Jobs that failed for good: ${backlog}; 'fairlead jobs dead' lists them, 'fairlead jobs redrive' queues them again`,
   );
 }
 

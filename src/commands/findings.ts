@@ -1,7 +1,7 @@
-/** What a look at the installation came to. */
+/** The result of one check. */
 export interface Finding {
   readonly good: boolean;
-  /** Whether it is worth a word though nothing has to be mended. */
+  /** Worth a warning, though nothing has to be fixed. */
   readonly warns?: true;
   readonly text: string;
 }
@@ -9,5 +9,3 @@ export interface Finding {
 export const good = (text: string): Finding => ({ good: true, text });
 export const warning = (text: string): Finding => ({ good: true, warns: true, text });
 export const bad = (text: string): Finding => ({ good: false, text });
-
-export const problemOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

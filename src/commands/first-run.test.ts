@@ -8,7 +8,7 @@ import { freshDatabase } from "#test/support/postgres.ts";
 
 const statusOf = async (address: string, token: string) =>
   (await fetch(`${address}/api/v4/user`, { headers: { "private-token": token } })).status;
-const ADDRESS = /^Fairlead is at (http:\S+)$/m;
+const ADDRESS = /"msg":"Fairlead is at (http:[^"]+)"/;
 
 describe("first run", () => {
   test("on an empty directory: a PostgreSQL of its own, the address and the token once, and what to do next", () =>
@@ -17,8 +17,8 @@ describe("first run", () => {
       const first = start(["serve"], env);
       const [, address = ""] = await first.says(ADDRESS);
       const [, token = ""] = await first.says(/^Token \(shown only now\): (flpat-\S+)$/m);
-      assert.match(first.stdout(), new RegExp(`curl --header "PRIVATE-TOKEN: ${token}" ${address}/api/v4/user`));
-      assert.match(first.stdout(), new RegExp(`${address}/-/api`));
+      assert.match(first.stderr(), new RegExp(`curl --header "PRIVATE-TOKEN: ${token}" ${address}/api/v4/user`));
+      assert.match(first.stderr(), new RegExp(`${address}/-/api`));
       const answer = await fetch(`${address}/api/v4/user`, { headers: { "private-token": token } });
       const root = (await answer.json()) as Record<string, unknown>;
       assert.equal(root["id"], 1);
@@ -29,25 +29,26 @@ describe("first run", () => {
 
       const doctor = await fairlead(["doctor"], env);
       assert.equal(doctor.code, 0, doctor.stdout);
-      assert.match(doctor.stdout, /Nothing is wrong\./);
-      assert.match(doctor.stdout, /trial engine/);
+      assert.match(doctor.stdout, /No problems found\./);
+      assert.match(doctor.stdout, /trial server/);
       const isRoot = process.getuid?.() === 0;
       assert.match(doctor.stdout, isRoot ? /^WARN This is running as root/m : /^ok +Runs as user \d+$/m);
       const setup = await fairlead(["setup"], env);
       assert.equal(setup.code, 0);
-      assert.match(setup.stdout, /There are users already/);
+      assert.match(setup.stdout, /Users already exist/);
       const stopped = await first.stop();
       assert.equal(stopped.code, 0);
-      const logged = stopped.stdout.split("\n").filter((line) => line.startsWith("{"));
+      const logged = stopped.stdout.trimEnd().split("\n");
+      for (const line of logged) assert.equal(typeof JSON.parse(line).time, "string", "standard output is JSON");
       assert.equal(logged.join("").includes("Fairlead is running as root"), isRoot);
       assert.ok(logged.length > 0 && !logged.join("").includes(token), "the log holds no token");
 
       const second = start(["serve"], env);
       const [, again = ""] = await second.says(ADDRESS);
       assert.equal(await statusOf(again, token), 200, "the data is still there");
-      const { stdout, code } = await second.stop();
+      const { stdout, stderr, code } = await second.stop();
       assert.equal(code, 0);
-      assert.doesNotMatch(stdout, /flpat-|shown only now|first administrator/);
+      assert.doesNotMatch(stdout + stderr, /flpat-|shown only now|first administrator/);
     }));
 
   test("a given token opens the first administrator's account and is never printed", () =>

@@ -4,7 +4,7 @@ import { protocolOf } from "#git/protocol.ts";
 import { serveSession } from "#ssh/session.ts";
 import { withServices } from "./services.ts";
 
-/** One session of git for a key that sshd has verified, over this process's input and output. */
+/** Serves one git session over stdin and stdout, for a key that sshd has verified. */
 export async function gitSession(args: string[]) {
   const { values } = parseArgs({ args, options: { key: { type: "string" } } });
   if (values.key === undefined) throw new Error("git-session needs --key");
@@ -16,9 +16,9 @@ export async function gitSession(args: string[]) {
   const wire = {
     input: process.stdin,
     output: process.stdout,
-    tell: (line: string) => void process.stderr.write(`${line}\n`),
+    showLine: (line: string) => void process.stderr.write(`${line}\n`),
   };
   process.exitCode = await withServices((services) => serveSession(services, asked, wire, gone.signal));
-  // A client that goes on sending must not keep the process.
+  // A client that keeps sending must not keep the process alive.
   process.stdin.destroy();
 }

@@ -20,7 +20,7 @@ describe("the commands for jobs", () => {
     assert.match(without.stderr, /^fairlead: a worker needs FAIRLEAD_DATABASE_URL/m);
     const unknown = await run("worker", "--queues", "default,laundry");
     assert.equal(unknown.code, 1);
-    assert.match(unknown.stderr, /^fairlead: 'laundry' is no queue; there are critical, default, git/m);
+    assert.match(unknown.stderr, /^fairlead: 'laundry' is not a queue; use one of critical, default, git/m);
   });
 
   test("dead jobs are told by doctor, listed, and queued again", async () => {

@@ -1,3 +1,4 @@
+import { parseArgs } from "node:util";
 import { readConfig } from "#config.ts";
 import { deadJobs, redrive } from "#jobs/dead.ts";
 import { openLog, openServices } from "#services.ts";
@@ -7,12 +8,13 @@ import { queueOf } from "./worker.ts";
 
 const USAGE = "usage: fairlead jobs dead | fairlead jobs redrive [QUEUE]";
 
-/** Shows the jobs that died, or lets them be tried again. */
-export async function jobsCommand([what = "", queue, ...more]: string[]) {
+/** Lists dead jobs or queues them again. */
+export async function jobsCommand(args: string[]) {
+  const [what = "", queue, ...more] = parseArgs({ args, allowPositionals: true }).positionals;
   if (more.length > 0 || !(what === "redrive" || (what === "dead" && queue === undefined))) throw new Error(USAGE);
   const only = queue === undefined ? undefined : queueOf(queue);
   const config = readConfig();
-  const log = openLog(config);
+  const log = openLog(config, "stderr");
   await withDatabase(config, async (url) => {
     const services = openServices(config, url, log);
     try {

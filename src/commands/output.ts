@@ -1,17 +1,42 @@
-/** Words for the person at the terminal; what machines read goes to the log. */
+import { reasonOf, Refusal } from "#lib/refusal.ts";
+
+/** Prints a line for the person at the terminal; what machines read goes to the log. */
 export const print = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** Says what went wrong in one line and ends with 1. */
+/** Prints a line for the person where standard output is for machines. */
+export const printAside = (line: string) => void process.stderr.write(`${line}\n`);
+
+/** Prints an error in one line and sets exit code 1. */
 export function fail(error: unknown) {
-  process.stderr.write(`fairlead: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`fairlead: ${textOf(error)}\n`);
   process.exitCode = 1;
 }
 
-const FRAMES = ["|", "/", "-", "\\"];
-const PATIENCE = 2000;
+/** Whether an error is about the arguments of a command, as Node's parser throws it. */
+export const isOfArguments = (error: unknown): error is Error =>
+  error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
 
-/** Does the work and, when it takes more than two seconds, shows that it goes on and how far it is. */
-export async function withProgress<T>(what: string, work: (tell: (state: string) => void) => Promise<T>): Promise<T> {
+/** Fails with what is wrong about the arguments, and where to read what a command takes. */
+export function failOfArguments(command: string, { message }: Error) {
+  const [problem] = message.split(". ");
+  fail(new Error(`${problem}; 'fairlead ${command} --help' lists what it takes`));
+}
+
+function textOf(error: unknown): string {
+  if (!(error instanceof Refusal)) return error instanceof Error ? error.message : String(error);
+  const problems = Object.entries(error.details.fields ?? {}).map(([field, texts]) => `${field} ${texts.join(", ")}`);
+  return problems.length > 0 ? problems.join("; ") : reasonOf(error);
+}
+
+const FRAMES = ["|", "/", "-", "\\"];
+const QUIET_MS = 2000;
+
+/** Runs the work and shows its progress once it has taken two seconds; without a terminal by `say`. */
+export async function withProgress<T>(
+  what: string,
+  work: (tell: (state: string) => void) => Promise<T>,
+  say: (line: string) => void = printAside,
+): Promise<T> {
   const began = Date.now();
   const { stderr } = process;
   let state = "";
@@ -20,18 +45,18 @@ export async function withProgress<T>(what: string, work: (tell: (state: string)
     const seconds = Math.floor((Date.now() - began) / 1000);
     const line = `${what} ${state} (${seconds} s)`.replaceAll("  ", " ");
     if (stderr.isTTY) stderr.write(`\r\u001b[K${FRAMES[shown % FRAMES.length]} ${line}`);
-    else if (shown % 40 === 0) stderr.write(`${line}\n`);
+    else if (shown % 40 === 0) say(line);
     shown++;
   };
   let timer: NodeJS.Timeout | undefined;
-  const patience = setTimeout(() => {
+  const quiet = setTimeout(() => {
     show();
     timer = setInterval(show, 250);
-  }, PATIENCE);
+  }, QUIET_MS);
   try {
     return await work((next) => (state = next));
   } finally {
-    clearTimeout(patience);
+    clearTimeout(quiet);
     clearInterval(timer);
     if (shown > 0 && stderr.isTTY) stderr.write("\r\u001b[K");
   }

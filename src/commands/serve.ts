@@ -1,80 +1,104 @@
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Logger } from "pino";
+import { parseArgs } from "node:util";
 import { type Config, readConfig } from "#config.ts";
 import { migrate } from "#db/migrate.ts";
 import { buildApp } from "#http/app.ts";
-import { shareLimits } from "#http/shared-limits.ts";
+import { shareLimits } from "#limits/shared-counts.ts";
 import type { Worker } from "#jobs/worker.ts";
 import { ensureSealingKey } from "#lib/sealing-key.ts";
-import { resources } from "#resources/index.ts";
-import { jobs } from "#resources/jobs.ts";
-import { watchPushes } from "#resources/repositories/settling.ts";
-import { openLog, openServices, type Services } from "#services.ts";
+import { constraints } from "#domains/constraints.ts";
+import { resources } from "#domains/index.ts";
+import { jobs } from "#domains/jobs.ts";
+import { watchPushes } from "#domains/storage/pushes/reconcile.ts";
+import { openLog, openServices, type ProcessLog, type Services } from "#services.ts";
 import { type RunningDatabase, reachDatabase } from "./database.ts";
-import { print, withProgress } from "./output.ts";
-import { announce, makeFirstAdministrator } from "./setup.ts";
+import { prepareDirectories } from "./directories.ts";
+import { print, printAside, withProgress } from "./output.ts";
+import { type HeldPort, holdHttpPort, holdSshPort } from "./ports.ts";
+import { requireSchema, watchSchema } from "./schema.ts";
+import { announce, makeFirstAdministrator, remindOfToken } from "./setup.ts";
 import { warnIfRoot } from "./root.ts";
 import { beginSsh } from "./ssh-start.ts";
 import { soon, stopOnSignal } from "./stopping.ts";
 
-const GRACE = 10_000;
-const GRACE_OF_PUSHES = 60_000;
-const HEAD_START = 500;
+const GRACE_MS = 10_000;
+const PUSH_GRACE_MS = 60_000;
+const START_DELAY_MS = 500;
 
-/** Everything in one process: what `npm start` runs. */
-export async function serve() {
+/** Runs web, worker and SSH in one process; `npm start` runs this. */
+export async function serve(args: string[]) {
+  parseArgs({ args });
   const config = readConfig();
   const log = openLog(config);
-  await ensureSealingKey(config.dataDir);
-  const database = await reachDatabase(config);
+  const ports = { http: await holdHttpPort(config), ssh: await holdSshPort(config) };
+  const say = (line: string) => log.info(line);
+  const database = await reachDatabase(config, say);
   try {
-    await withProgress("Migrating the database", () => migrate(database.url, { log }));
-    await listen(config, database, log, true);
+    await prepareDirectories(config);
+    await ensureSealingKey(config.dataDir);
+    await withProgress("Migrating the database", () => migrate(database.url, { log }), say);
+    await requireSchema(database.url);
+    await listen(config, database, log, ports, true);
   } catch (error) {
     await database.stop();
     throw error;
   }
 }
 
-/** One web process of several; the database is there and up to date. */
-export async function web() {
+/** Runs one of several web processes; until the database is migrated, it answers that it is not ready. */
+export async function web(args: string[]) {
+  parseArgs({ args });
   const config = readConfig();
   if (config.databaseUrl === undefined)
     throw new Error("a web process needs FAIRLEAD_DATABASE_URL; 'fairlead serve' does not");
-  await listen(config, { url: config.databaseUrl, trial: false, stop: async () => {} }, openLog(config), false);
+  const ports = { http: await holdHttpPort(config) };
+  await prepareDirectories(config);
+  await listen(config, { url: config.databaseUrl, trial: false, stop: async () => {} }, openLog(config), ports, false);
 }
 
-async function listen(config: Config, database: RunningDatabase, log: Logger, first: boolean) {
-  // No value from outside may ever add to what all objects share.
-  // Sealed, not frozen: a request with the header `constructor` would then throw inside Node's own parser.
+interface Ports {
+  readonly http: HeldPort;
+  readonly ssh?: HeldPort | undefined;
+}
+
+async function listen(config: Config, database: RunningDatabase, log: ProcessLog, ports: Ports, first: boolean) {
+  // Prevents prototype pollution. Sealed and not frozen, because with a frozen prototype a request with the header
+  // `constructor` throws inside Node's own parser.
   Object.seal(Object.prototype);
   warnIfRoot(log);
   const services = openServices(config, database.url, log);
-  const app = buildApp(services, resources);
+  const app = buildApp(services, resources, { constraints });
+  const background: { stop(): void }[] = [];
+  const startBackground = () => {
+    if (config.rateLimits) background.push(shareLimits(services.db, services.limiter, log));
+    background.push(watchPushes(services));
+  };
   let made;
   try {
-    // Whoever finds the process ready must also find the administrator.
+    // The administrator must exist before the process is ready.
     made = first ? await makeFirstAdministrator(services) : undefined;
+    if (first && !made) await remindOfToken(services);
+    if (!first) background.push(await watchSchema(services, startBackground));
+    await app.ready();
+    ports.http.release();
     await app.listen({ host: config.host, port: config.port });
   } catch (error) {
     await services.close();
     throw error;
   }
-  const sharing = config.rateLimits ? shareLimits(services.db, services.limiter, log) : undefined;
-  const pushes = watchPushes(services);
+  if (first) startBackground();
   const { port } = app.server.address() as AddressInfo;
   const address = config.externalUrl ?? `http://${config.host}:${port}`;
 
   const working = first ? startWorker(services) : undefined;
-  const ssh = first ? startSsh(services) : undefined;
+  const ssh = first ? startSsh(services, ports.ssh) : undefined;
   const stop = stopOnSignal(log, async () => {
     services.lifecycle.stopping = true;
-    sharing?.stop();
-    pushes.stop();
+    for (const each of background) each.stop();
     const began = Date.now();
     const deadline = setInterval(() => {
-      const grace = services.lifecycle.pushes > 0 ? GRACE_OF_PUSHES : GRACE;
+      const grace = services.lifecycle.pushes > 0 ? PUSH_GRACE_MS : GRACE_MS;
       if (Date.now() - began > grace) app.server.closeAllConnections();
     }, 250).unref();
     await Promise.all([
@@ -92,27 +116,26 @@ async function listen(config: Config, database: RunningDatabase, log: Logger, fi
     stop("no worker");
   });
 
-  if (made) announce(made, address, database.trial);
-  print(`Fairlead is at ${address}`);
-  log.info({ address, trial_database: database.trial }, "listening");
+  // The token is not for the log.
+  if (made) announce(made, address, database.trial, log.isText ? print : printAside);
+  log.info({ address, trial_database: database.trial }, `Fairlead is at ${address}`);
 }
 
-/** Loading what works on jobs takes a tenth of a second, and whoever waits for the start is answered before it. */
+/** Loads the worker later, since that takes a tenth of a second and the first requests should not wait for it. */
 async function startWorker(services: Services): Promise<Worker> {
-  await sleep(HEAD_START);
+  await sleep(START_DELAY_MS);
   const { runWorker } = await import("#jobs/worker.ts");
   return runWorker(services, jobs);
 }
 
-/** Who has only HTTP is better off than who has neither, so that a port which is taken ends nothing. */
-async function startSsh(services: Services) {
-  await sleep(HEAD_START);
+/** Loads SSH later too. Its port was taken before, so what fails here, such as a damaged host key, does not end HTTP. */
+async function startSsh(services: Services, port: HeldPort | undefined) {
+  await sleep(START_DELAY_MS);
   if (services.lifecycle.stopping) return undefined;
   try {
-    return await beginSsh(services);
+    return await beginSsh(services, port);
   } catch (error) {
-    services.log.error({ err: error }, "SSH did not start");
-    process.stderr.write(`SSH is not served: ${String(error)}; FAIRLEAD_SSH_PORT chooses another port, or off\n`);
+    services.log.error({ err: error }, "SSH is not served");
     return undefined;
   }
 }

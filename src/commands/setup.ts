@@ -1,41 +1,54 @@
+import { parseArgs } from "node:util";
 import { readConfig } from "#config.ts";
 import { ensureSealingKey } from "#lib/sealing-key.ts";
-import { createFirstAdministrator, type FirstAdministrator } from "#resources/users/first.ts";
+import {
+  createFirstAdministrator,
+  type FirstAdministrator,
+  isFirstAdministratorUnused,
+} from "#domains/identity/users/first-administrator.ts";
 import { openLog, openServices, type Services } from "#services.ts";
 import { withDatabase } from "./database.ts";
+import { prepareDirectories } from "./directories.ts";
 import { print } from "./output.ts";
 
+const HOW_TO_GET_A_TOKEN = "For a token run: bin/fairlead token create --user root --scopes api,sudo";
+
 /** Prepares an installation without starting it. */
-export async function setup() {
+export async function setup(args: string[]) {
+  parseArgs({ args });
   const config = readConfig();
-  await ensureSealingKey(config.dataDir);
   await withDatabase(config, async (url) => {
-    const services = openServices(config, url, openLog(config));
+    await prepareDirectories(config);
+    await ensureSealingKey(config.dataDir);
+    const services = openServices(config, url, openLog(config, "stderr"));
     try {
       const made = await makeFirstAdministrator(services);
       const address = config.externalUrl ?? `http://${config.host}:${config.port}`;
       if (made) announce(made, address, config.databaseUrl === undefined);
-      else
-        print("There are users already, so nothing was made. 'fairlead token create --user root' makes another token.");
+      else print(`Users already exist; nothing was created. ${HOW_TO_GET_A_TOKEN}`);
     } finally {
       await services.close();
     }
   });
 }
 
-/** Makes the first administrator if there is none. */
+/** Creates the first administrator unless there are users. */
 export const makeFirstAdministrator = (services: Services): Promise<FirstAdministrator | undefined> =>
   services.db.transaction((tx) => createFirstAdministrator(tx, services));
 
-/** Says that there is an administrator now and what to do next; a token is shown this once. */
-export function announce({ token }: FirstAdministrator, address: string, trial: boolean) {
-  print("The first administrator is 'root'.");
+/** The token was shown once, perhaps by a start that failed; until it is used, each start says how to get another. */
+export async function remindOfToken({ db, log }: Services) {
+  if (await isFirstAdministratorUnused(db.read)) log.info(`Nobody has signed in as 'root' yet. ${HOW_TO_GET_A_TOKEN}`);
+}
+
+/** Prints the new administrator's token, once, and what to do next. */
+export function announce({ token }: FirstAdministrator, address: string, trial: boolean, say = print) {
+  say("The first administrator is 'root'.");
   if (token !== undefined) {
-    print(`Token (shown only now): ${token}`);
-    print("Try it:");
-    print(`  curl --header "PRIVATE-TOKEN: ${token}" ${address}/api/v4/user`);
+    say(`Token (shown only now): ${token}`);
+    say("Try it:");
+    say(`  curl --header "PRIVATE-TOKEN: ${token}" ${address}/api/v4/user`);
   }
-  print(`The reference of the API is at ${address}/-/api`);
-  if (trial)
-    print("The database is a trial engine in the data directory; set FAIRLEAD_DATABASE_URL for one that you keep.");
+  say(`The API reference is at ${address}/-/api`);
+  if (trial) say("The database is a trial server in the data directory; set FAIRLEAD_DATABASE_URL for production.");
 }

@@ -1,16 +1,15 @@
 import type { Services } from "#services.ts";
 import type { RunningSsh } from "#ssh/server.ts";
-import { print } from "./output.ts";
+import type { HeldPort } from "./ports.ts";
 
-/** Starts SSH unless it is switched off, and says where it is and what it proves itself with. */
-export async function beginSsh(services: Services): Promise<RunningSsh | undefined> {
+/** Starts SSH unless it is disabled, and logs its address and host key fingerprints. */
+export async function beginSsh(services: Services, held?: HeldPort): Promise<RunningSsh | undefined> {
   const { sshHost: host, sshPort: port, sshUrl } = services.config;
   if (port === "off") return undefined;
   const { startSsh } = await import("#ssh/server.ts");
-  const running = await startSsh(services, { host, port });
+  const running = await startSsh(services, { host, port, beforeListening: () => held?.release() });
   const address = sshUrl ?? `ssh://git@${host.includes(":") ? `[${host}]` : host}:${running.port}`;
-  print(`SSH is at ${address}`);
-  for (const { kind, fingerprint } of running.hostKeys) print(`  ${kind} ${fingerprint}`);
-  services.log.info({ address, port: running.port }, "listening for SSH");
+  const hostKeys = Object.fromEntries(running.hostKeys.map(({ kind, fingerprint }) => [kind, fingerprint]));
+  services.log.info({ address, port: running.port, host_keys: hostKeys }, `SSH is at ${address}`);
   return running;
 }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
-const MOMENT = 1_000;
+const EXIT_DELAY_MS = 1_000;
 
-/** Stops once, in order, when the process is asked to or when a bug leaves it in an unknown state. */
+/** Stops the process once, on a signal or after an uncaught exception. */
 export function stopOnSignal(log: Logger, stop: () => Promise<void>): (reason: string) => void {
   let stopping: Promise<void> | undefined;
   const begin = (reason: string) => {
@@ -11,20 +11,22 @@ export function stopOnSignal(log: Logger, stop: () => Promise<void>): (reason: s
   };
   async function inOrder(reason: string) {
     log.info({ signal: reason }, "stopping");
-    await stop();
-    log.flush();
-    // A job that was left behind must not keep the process.
-    setTimeout(() => process.exit(), MOMENT).unref();
+    await stop().catch((error: unknown) => {
+      log.error({ err: error }, "could not stop cleanly");
+      process.exitCode = 1;
+    });
+    // A job that did not end must not keep the process alive.
+    setTimeout(() => process.exit(), EXIT_DELAY_MS).unref();
   }
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => begin(signal));
   process.on("uncaughtException", (error) => {
-    log.fatal({ err: error }, "a bug; the process stops");
+    log.fatal({ err: error }, "uncaught exception; stopping");
     process.exitCode = 1;
     begin("uncaughtException");
   });
   return begin;
 }
 
-/** Waits for what usually takes no time, and goes on without it when a job that was left behind holds it up. */
+/** Waits for a close that is usually immediate, but not longer than a second if a job that did not end blocks it. */
 export const soon = (work: Promise<void>): Promise<void> =>
-  Promise.race([work, sleep(MOMENT, undefined, { ref: false })]);
+  Promise.race([work, sleep(EXIT_DELAY_MS, undefined, { ref: false })]);

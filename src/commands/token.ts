@@ -1,9 +1,9 @@
 import { parseArgs } from "node:util";
-import { actingUserByIdOrName } from "#access/callers.ts";
+import { actingUserByIdOrName } from "#access/acting-users.ts";
 import { type Scope, SCOPES } from "#access/scopes.ts";
 import { readConfig } from "#config.ts";
-import { createToken } from "#resources/tokens/actions.ts";
-import { nameOf } from "#resources/tokens/writes.ts";
+import { createToken } from "#domains/identity/tokens/actions.ts";
+import { targetOf } from "#domains/identity/tokens/handlers.ts";
 import { openLog, openServices } from "#services.ts";
 import { auditCommand } from "./audit.ts";
 import { withDatabase } from "./database.ts";
@@ -11,7 +11,7 @@ import { print } from "./output.ts";
 
 const USAGE = "usage: fairlead token create --user NAME [--name TEXT] [--scopes api,read_user] [--expires YYYY-MM-DD]";
 
-/** Makes a token for a user, for those who lost theirs and can reach the machine. */
+/** Creates a token from the command line, for a user who lost theirs. */
 export async function token(args: string[]) {
   const { values, positionals } = parseArgs({
     args,
@@ -24,27 +24,30 @@ export async function token(args: string[]) {
     },
   });
   const { user: username } = values;
-  if (positionals[0] !== "create" || username === undefined) throw new Error(USAGE);
+  if (positionals.join(" ") !== "create" || username === undefined) throw new Error(USAGE);
   const scopes = values.scopes.split(",").map((text) => {
     const scope = SCOPES.find((known) => known === text.trim());
-    if (!scope) throw new Error(`'${text}' is no scope; there are ${SCOPES.join(", ")}`);
+    if (!scope) throw new Error(`'${text}' is not a scope; use one of ${SCOPES.join(", ")}`);
     return scope satisfies Scope;
   });
   const config = readConfig();
   await withDatabase(config, async (url) => {
-    const services = openServices(config, url, openLog(config));
+    const services = openServices(config, url, openLog(config, "stderr"));
     try {
       const user = await actingUserByIdOrName(services.db, username);
       if (!user) throw new Error(`there is no user '${username}'`);
       const wanted = { userId: user.id, name: values.name, scopes, expires_at: values.expires };
-      const { value, row } = await services.db.transaction(async (tx) => {
+      const { value, row, problem } = await services.db.transaction(async (tx) => {
         const made = await createToken(tx, wanted);
-        const target = { ...nameOf(made.row), details: { user_id: user.id, scopes } };
+        const target = { ...targetOf(made.row), details: { user_id: user.id, scopes } };
         await auditCommand(tx, "token create", "personal_access_token_created", target);
         return made;
       });
       print(value);
-      process.stderr.write(`Token ${row.id} of ${user.username} until ${row.expires_at}, shown only now.\n`);
+      process.stderr.write(
+        `Token ${row.id} of ${user.username} expires on ${row.expires_at}; it is shown only once.\n`,
+      );
+      if (problem !== undefined) process.stderr.write(`Requests with it are refused for now: ${problem}\n`);
     } finally {
       await services.close();
     }

@@ -2,14 +2,15 @@ import { parseArgs } from "node:util";
 import { readConfig } from "#config.ts";
 import { type Queue, QUEUES } from "#jobs/queues.ts";
 import { runWorker } from "#jobs/worker.ts";
-import { jobs } from "#resources/jobs.ts";
-import { watchPushes } from "#resources/repositories/settling.ts";
+import { jobs } from "#domains/jobs.ts";
+import { watchPushes } from "#domains/storage/pushes/reconcile.ts";
 import { openLog, openServices } from "#services.ts";
-import { print } from "./output.ts";
+import { prepareDirectories } from "./directories.ts";
 import { warnIfRoot } from "./root.ts";
+import { requireSchema } from "./schema.ts";
 import { soon, stopOnSignal } from "./stopping.ts";
 
-/** One worker of several; the database is there and up to date. */
+/** Runs one of several workers on a migrated database. */
 export async function worker(args: string[]) {
   const { values } = parseArgs({ args, options: { queues: { type: "string", default: QUEUES.join(",") } } });
   const queues = values.queues.split(",").map((name) => queueOf(name.trim()));
@@ -19,6 +20,8 @@ export async function worker(args: string[]) {
   }
   const log = openLog(config);
   warnIfRoot(log);
+  await requireSchema(config.databaseUrl);
+  await prepareDirectories(config);
   const services = openServices(config, config.databaseUrl, log);
   try {
     const running = await runWorker(services, jobs, { queues });
@@ -32,11 +35,10 @@ export async function worker(args: string[]) {
     await services.close();
     throw error;
   }
-  print(`Working on ${queues.join(", ")}`);
 }
 
 export function queueOf(name: string): Queue {
   const queue = QUEUES.find((known) => known === name);
-  if (queue === undefined) throw new Error(`'${name}' is no queue; there are ${QUEUES.join(", ")}`);
+  if (queue === undefined) throw new Error(`'${name}' is not a queue; use one of ${QUEUES.join(", ")}`);
   return queue;
 }
