@@ -12,7 +12,9 @@ import { readConfig } from "#config.ts";
 import type { Database } from "#db/types.ts";
 import { buildApp, type Resources } from "#http/app.ts";
 import type { KernelOptions } from "#http/kernel.ts";
-import { resources as allResources } from "#resources/index.ts";
+import { constraints } from "#domains/constraints.ts";
+import { resources as allResources } from "#domains/index.ts";
+import { logOptions } from "#lib/log-format.ts";
 import { openServices } from "#services.ts";
 import { testDatabase } from "./postgres.ts";
 
@@ -45,10 +47,10 @@ interface Options {
   readonly options?: KernelOptions;
 }
 
-/** The application in this process, on this process's own database; requests go through the whole kernel. */
+/** The application in this process with its own database; requests go through the whole kernel. */
 export async function testApp({ env = {}, resources = allResources, databaseUrl, options }: Options = {}) {
   const dataDir = await mkdtemp(join(tmpdir(), "fairlead-test-"));
-  // Nothing listens at this port, so that no test waits for a DNS server of the world outside.
+  // Nothing listens at this port, so that no test waits for a real DNS server.
   const dns = { FAIRLEAD_DNS_SERVERS: "127.0.0.1:1" };
   const config = readConfig({ FAIRLEAD_RATE_LIMITS: "off", FAIRLEAD_DATA_DIR: dataDir, ...dns, ...env });
   const logged: string[] = [];
@@ -58,15 +60,42 @@ export async function testApp({ env = {}, resources = allResources, databaseUrl,
       done();
     },
   });
-  const services = openServices(
-    config,
-    databaseUrl ?? (await testDatabase()),
-    pino({ level: "info", base: null }, sink),
-  );
-  const app = buildApp(services, resources, options);
+  const services = openServices(config, databaseUrl ?? (await testDatabase()), pino(logOptions("info"), sink));
+  const app = buildApp(services, resources, { constraints, ...options });
+  // The injector adds listeners to a response; together with those of a pipeline they are more than ten.
+  app.addHook("onRequest", (_request, reply, done) => {
+    reply.raw.setMaxListeners(20);
+    done();
+  });
   await app.ready();
 
-  const call = async (
+  const call = injector(app);
+  return {
+    app,
+    services,
+    /** The lines logged so far. */
+    logged,
+    call,
+    get: (path: string, options?: Call) => call("GET", path, options),
+    post: (path: string, options?: Call) => call("POST", path, options),
+    put: (path: string, options?: Call) => call("PUT", path, options),
+    delete: (path: string, options?: Call) => call("DELETE", path, options),
+    makeUser: (columns: Partial<Insertable<Database["users"]>> = {}, scopes: readonly Scope[] = ["api"]) =>
+      makeUser(services, columns, scopes),
+    makeToken: (userId: number, columns: Partial<Insertable<Database["personal_access_tokens"]>> = {}) =>
+      makeToken(services, userId, columns),
+    async close() {
+      await app.close();
+      await services.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Makes requests to the application without a connection; a path of the API need not have its prefix. */
+const injector =
+  (app: Pick<ReturnType<typeof buildApp>, "inject">) =>
+  async (
     method: NonNullable<InjectOptions["method"]>,
     path: string,
     { token, headers, ...rest }: Call = {},
@@ -87,31 +116,9 @@ export async function testApp({ env = {}, resources = allResources, databaseUrl,
     };
   };
 
-  return {
-    app,
-    services,
-    /** Every line that was logged so far. */
-    logged,
-    call,
-    get: (path: string, given?: Call) => call("GET", path, given),
-    post: (path: string, given?: Call) => call("POST", path, given),
-    put: (path: string, given?: Call) => call("PUT", path, given),
-    delete: (path: string, given?: Call) => call("DELETE", path, given),
-    makeUser: (columns: Partial<Insertable<Database["users"]>> = {}, scopes: readonly Scope[] = ["api"]) =>
-      makeUser(services, columns, scopes),
-    makeToken: (userId: number, columns: Partial<Insertable<Database["personal_access_tokens"]>> = {}) =>
-      makeToken(services, userId, columns),
-    async close() {
-      await app.close();
-      await services.close();
-      await rm(dataDir, { recursive: true, force: true });
-    },
-  };
-}
-
 type Services = ReturnType<typeof openServices>;
 
-/** A user of the test's own, confirmed and active unless told otherwise, with a token. */
+/** Creates a user with a token, confirmed and active unless the columns say otherwise. */
 async function makeUser(
   services: Services,
   columns: Partial<Insertable<Database["users"]>>,

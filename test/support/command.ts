@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const program = join(import.meta.dirname, "../../bin/fairlead");
-const LIMIT = 60_000;
+const OUTPUT_TIMEOUT_MS = 60_000;
 
 export interface Ended {
   readonly code: number | null;
@@ -16,19 +16,25 @@ export interface Ended {
 
 export interface Running {
   stdout(): string;
-  /** Waits until the output holds what is looked for, and gives the match. */
+  stderr(): string;
+  /** Waits until the output matches, and returns the match. */
   says(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Asks the process to stop and waits until it has. */
+  /** Stops the process by SIGTERM and waits for its end. */
   stop(): Promise<Ended>;
   ended: Promise<Ended>;
 }
 
-/** Starts `fairlead` with these arguments and settings, and with none of the settings of whoever runs the tests. */
-export function start(args: readonly string[], env: Readonly<Record<string, string>>): Running {
+/** Starts `fairlead` with these arguments and settings, and without the settings of the environment. */
+export function start(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  options: { readonly uid?: number } = {},
+): Running {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("FAIRLEAD_"));
   const child = spawn(program, args, {
+    ...options,
     stdio: ["ignore", "pipe", "pipe"],
-    // Several run at once, and only one would have the usual port.
+    // Several run at the same time, and only one could use the default port.
     env: { ...Object.fromEntries(inherited), FAIRLEAD_SSH_PORT: "0", ...env },
   });
   const killAtExit = () => child.kill("SIGKILL");
@@ -43,11 +49,12 @@ export function start(args: readonly string[], env: Readonly<Record<string, stri
   });
   return {
     stdout: () => stdout,
+    stderr: () => stderr,
     ended,
     async says(pattern) {
-      const deadline = Date.now() + LIMIT;
+      const deadline = Date.now() + OUTPUT_TIMEOUT_MS;
       for (;;) {
-        const found = pattern.exec(stdout);
+        const found = pattern.exec(stdout) ?? pattern.exec(stderr);
         if (found) return found;
         const over = child.exitCode !== null || child.signalCode !== null;
         if (over || Date.now() > deadline) throw new Error(`fairlead never said ${pattern}:\n${stdout}\n${stderr}`);
@@ -65,7 +72,7 @@ export function start(args: readonly string[], env: Readonly<Record<string, stri
 export const fairlead = (args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> =>
   start(args, env).ended;
 
-/** A directory for one test that the unprivileged user of the trial engine can enter as well. */
+/** Runs a test with a directory that the unprivileged user of the trial server can enter too. */
 export async function withDirectory(work: (directory: string) => Promise<void>) {
   const directory = await mkdtemp(join(tmpdir(), "fairlead-test-"));
   try {

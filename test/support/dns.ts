@@ -10,17 +10,17 @@ const READY = "ready.test";
 export interface TestDns {
   /** Address and port. */
   readonly server: string;
-  /** Serves these TXT records, and no others, from now on; every other name below `.test` does not exist. */
+  /** Replaces the served TXT records; every other name below `.test` does not exist. */
   serve(records: Readonly<Record<string, readonly string[]>>): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A DNS server on this machine; what is not below `.test` it refuses. */
+/** A DNS server on this machine; it refuses names that are not below `.test`. */
 export async function startDns(): Promise<TestDns> {
   const port = await freePort();
   const server = `127.0.0.1:${port}`;
   let child: ReturnType<typeof spawn> | undefined;
-  // A test run that ends by an exception must not leave the server behind.
+  // An exception in a test must not leave the server running.
   const killAtExit = () => child?.kill("SIGKILL");
   process.once("exit", killAtExit);
 

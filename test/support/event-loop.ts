@@ -1,9 +1,9 @@
 const TRIES = 5;
 
 /**
- * The most CPU time, in milliseconds, that this thread spent in one turn of its event loop while `work` went on. Wall
- * time would also count what other processes do with the core. Beyond `maxMs` it is tried again, since collecting the
- * garbage of a large test process can take long too, though not each time.
+ * The most CPU time, in milliseconds, that this thread spent in one turn of its event loop during `work`. Wall
+ * time would also count other processes on the core. Beyond `maxMs` it is measured again, since collecting the
+ * garbage of a large test process can take as long, though not every time.
  */
 export async function longestBlock<T>(work: () => Promise<T>, maxMs: number): Promise<{ result: T; longest: number }> {
   let found = await measure(work);

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 
-/** The processes of git that this process started and that still run, those whose command has the word. */
+/** The running git processes that this process started, optionally only those whose command contains a word. */
 export async function gitProcesses(word = ""): Promise<number[]> {
   const found: number[] = [];
   for (const task of await readdir("/proc/self/task")) {

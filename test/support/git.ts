@@ -16,9 +16,9 @@ interface GitOptions {
   readonly input?: string | Buffer;
 }
 
-const LIMIT = 120_000;
+const RUN_TIMEOUT_MS = 120_000;
 
-/** The git of a client: it knows nothing of the machine's settings and never asks anybody. */
+/** The environment of a git client without the machine's settings, which never prompts. */
 const CLIENT = {
   PATH: process.env["PATH"] ?? "/usr/bin:/bin",
   HOME: "/nonexistent",
@@ -34,7 +34,7 @@ const CLIENT = {
 };
 
 export async function git(args: readonly string[], { cwd, env, input }: GitOptions): Promise<GitEnded> {
-  const child = spawn("git", args, { cwd, env: { ...CLIENT, ...env }, stdio: "pipe", timeout: LIMIT });
+  const child = spawn("git", args, { cwd, env: { ...CLIENT, ...env }, stdio: "pipe", timeout: RUN_TIMEOUT_MS });
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
@@ -45,14 +45,14 @@ export async function git(args: readonly string[], { cwd, env, input }: GitOptio
   return { stdout, stderr, code };
 }
 
-/** Runs git and gives what it wrote, without the last line feed; a git that fails fails the test. */
+/** Runs git and returns its output without the last line feed; fails if git fails. */
 export async function gitOutput(args: readonly string[], options: GitOptions): Promise<string> {
   const { stdout, stderr, code } = await git(args, options);
   if (code !== 0) throw new Error(`git ${args.join(" ")} ended with ${code}: ${stderr}`);
   return stdout.replace(/\n$/, "");
 }
 
-/** A directory of a person with one commit on `main`; it is removed with `removeWorkingCopies`. */
+/** A working copy with one commit on `main`; `removeWorkingCopies` removes it. */
 export async function workingCopy(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "fairlead-copy-"));
   made.push(directory);

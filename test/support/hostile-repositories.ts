@@ -7,21 +7,21 @@ import { pipeline } from "node:stream/promises";
 import { gitOutput } from "./git.ts";
 
 /**
- * Repositories that anybody may push and that cost whoever reads them much more than they cost to push. Each function
- * makes one in an empty directory: bare, with the branch `main`, ready to be pushed with `git push --mirror ADDRESS`.
+ * Repositories that are cheap to push and expensive to read. Each function creates one in an empty directory: bare,
+ * with the branch `main`, ready for `git push --mirror URL`.
  */
 type Maker = (directory: string) => Promise<void>;
 
 const MEGABYTE = 1_000_000;
 const WHO = "Ada Lovelace <ada@example.com>";
 
-/** A history whose messages are together a thousand times what was pushed. */
+/** A history whose messages are a thousand times as large as the pushed pack. */
 export async function longMessages(directory: string, { commits = 1_001, bytes = MEGABYTE } = {}) {
   await initialize(directory);
   await importCommits(directory, commits, (n) => ({ message: `Change ${n} ${"x".repeat(bytes)}` }));
 }
 
-/** The same with the authors, whose names are told by the list of contributors. */
+/** A history with huge author names, which the list of contributors shows. */
 export async function longNames(directory: string, { commits = 200, bytes = 500_000 } = {}) {
   await initialize(directory);
   await importCommits(directory, commits, (n) => ({
@@ -30,14 +30,14 @@ export async function longNames(directory: string, { commits = 200, bytes = 500_
   }));
 }
 
-/** A message that is nothing but spaces and line feeds, which patterns go through again and again. */
+/** Messages of spaces and line feeds only, on which patterns may backtrack. */
 export async function blankMessages(directory: string, { commits = 20, bytes = MEGABYTE } = {}) {
   await initialize(directory);
   const blank = "\n \t".repeat(bytes / 3);
   await importCommits(directory, commits, (n) => ({ message: `${n % 2 === 0 ? "" : "x"}${blank}x` }));
 }
 
-/** A commit with so many parents, all of them the same one. */
+/** A commit with many parents, all of them the same. */
 export async function manyParents(directory: string, { parents = 20_000 } = {}) {
   await initialize(directory);
   const tree = await writeTree(directory, [["100644", "a", await writeBlob(directory, "a\n")]]);
@@ -48,7 +48,7 @@ export async function manyParents(directory: string, { parents = 20_000 } = {}) 
   await setBranch(directory, await writeObject(directory, "commit", text));
 }
 
-/** A directory of so many files. */
+/** A directory with many files. */
 export async function wideTree(directory: string, { entries = 480_000 } = {}) {
   await initialize(directory);
   const blob = await writeBlob(directory, "x\n");
@@ -60,7 +60,7 @@ export async function wideTree(directory: string, { entries = 480_000 } = {}) {
   await setBranch(directory, await writeCommit(directory, wide, "Wide"));
 }
 
-/** Directories within directories, each ten times the same one: ten to the power of `depth` files. */
+/** Nested directories, each ten times the same one: ten to the power of `depth` files. */
 export async function endlessTree(directory: string, { depth = 12 } = {}) {
   await initialize(directory);
   let [mode, id] = ["100644", await writeBlob(directory, "x\n")];
@@ -71,10 +71,10 @@ export async function endlessTree(directory: string, { depth = 12 } = {}) {
   await setBranch(directory, await writeCommit(directory, id, "Endless"));
 }
 
-/** A file whose name is nearly all of what was pushed. */
+/** A file whose name is nearly the whole push. */
 export const hugeName: Maker = (directory) => namesOf(directory, { names: 1, bytes: 200 * MEGABYTE });
 
-/** Files with names that are each as long as no client could ask for. */
+/** Files with names that are too long for any request. */
 export const longFileNames: Maker = (directory) => namesOf(directory, { names: 250, bytes: 60_000 });
 
 export async function namesOf(directory: string, { names, bytes }: { names: number; bytes: number }) {
@@ -88,7 +88,7 @@ export async function namesOf(directory: string, { names, bytes }: { names: numb
   await setBranch(directory, await writeCommit(directory, await writeTree(directory, entries), "Names"));
 }
 
-/** Two versions of a file that is small when compressed, and has no line in common with itself. */
+/** Two versions of a file that compresses well and have no line in common. */
 export async function hugeDiff(directory: string, { bytes = 45 * MEGABYTE } = {}) {
   await initialize(directory);
   await importCommits(directory, 2, (n) => ({
@@ -97,7 +97,7 @@ export async function hugeDiff(directory: string, { bytes = 45 * MEGABYTE } = {}
   }));
 }
 
-/** A small file that was large once, which blame compares it with. */
+/** A small file that was large in an earlier commit, with which blame compares it. */
 export async function hugeAncestor(directory: string, { bytes = 45 * MEGABYTE } = {}) {
   await initialize(directory);
   await importCommits(directory, 2, (n) => ({
@@ -106,7 +106,7 @@ export async function hugeAncestor(directory: string, { bytes = 45 * MEGABYTE } 
   }));
 }
 
-/** Files whose lines are from two commits in turn, and from as many commits as there are lines. */
+/** Files whose lines alternate between two commits, or are each from another commit. */
 export async function heavyBlame(directory: string, { lines = 260_000, commits = 1_500, bytes = 100_000 } = {}) {
   await initialize(directory);
   const turns = Array.from({ length: lines }, (_, n) => `${n % 10}\n`);
@@ -123,7 +123,7 @@ export async function heavyBlame(directory: string, { lines = 260_000, commits =
   });
 }
 
-/** Tags with long messages, and branches beyond all reason. */
+/** Tags with long messages, and very many branches. */
 export async function manyRefs(directory: string, { tags = 200, bytes = MEGABYTE, branches = 20_000 } = {}) {
   await initialize(directory);
   await importCommits(directory, 1, () => ({ message: "Begin" }));
@@ -132,7 +132,7 @@ export async function manyRefs(directory: string, { tags = 200, bytes = MEGABYTE
   const names = Array.from({ length: branches }, (_, n) => `refs/heads/branch-${String(n).padStart(6, "0")}`);
   const refs = await gitOutput(["for-each-ref", "--format=%(objectname) %(refname)", "refs/tags"], { cwd: directory });
   const packed = [...names.map((name) => `${id} ${name}`), ...refs.split("\n").filter(Boolean), ""];
-  // One file, where as many would be written otherwise.
+  // One packed file instead of a file for each ref.
   await writeFile(join(directory, "packed-refs"), packed.join("\n"));
 }
 
@@ -185,7 +185,7 @@ const writeTree = (directory: string, entries: readonly Entry[]) =>
 const writeCommit = (directory: string, tree: string, message: string) =>
   gitOutput(["commit-tree", tree, "-m", message], { cwd: directory });
 
-/** Writes an object as it is given, whatever git thinks of it. */
+/** Writes an object literally, even if git considers it invalid. */
 const writeObject = (directory: string, type: string, input: string | Buffer) =>
   gitOutput(["hash-object", "-t", type, "-w", "--stdin", "--literally"], { cwd: directory, input });
 
@@ -205,7 +205,7 @@ function* commitsOf(count: number, plan: (n: number) => Planned): Stream {
 
 const dataOf = (text: string) => `data ${Buffer.byteLength(text)}\n${text}\n`;
 
-/** Streamed, as what is said here is far more than what is kept of it. */
+/** Streamed, since the input is far larger than the result. */
 async function fastImport(directory: string, stream: Iterable<string>) {
   const child = spawn("git", ["fast-import", "--quiet"], { cwd: directory, stdio: ["pipe", "ignore", "pipe"] });
   let said = "";

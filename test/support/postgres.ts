@@ -7,11 +7,11 @@ import pg from "pg";
 import { migrate } from "#db/migrate.ts";
 import { startServer } from "#db/server.ts";
 
-/** How the runner tells its test processes where their PostgreSQL is. */
+/** The variable in which the runner passes the URL of PostgreSQL to its test processes. */
 export const POSTGRES_VARIABLE = "TEST_POSTGRES_URL";
 const TEMPLATE = "migrated";
 
-/** Data that no one will miss needs no care on disk. */
+/** Test data need not survive a crash. */
 const SETTINGS = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: 200 };
 
 let engine: Promise<string> | undefined;
@@ -20,7 +20,7 @@ let ours: Promise<string> | undefined;
 /** The database of this test process: a clone of the migrated template, shared by all tests that run in it. */
 export const testDatabase = (): Promise<string> => (ours ??= freshDatabase());
 
-/** A clone of its own for a test that needs a database without any row. */
+/** Creates another clone, for a test that needs an empty database. */
 export async function freshDatabase(): Promise<string> {
   engine ??= Promise.resolve(process.env[POSTGRES_VARIABLE] ?? startTestPostgres());
   const name = `test_${randomUUID().replaceAll("-", "")}`;
@@ -28,7 +28,7 @@ export async function freshDatabase(): Promise<string> {
   return databaseOf(await engine, name);
 }
 
-/** A PostgreSQL with the migrated template, gone without a trace when this process ends. */
+/** Starts a PostgreSQL with the migrated template; it is removed when this process ends. */
 export async function startTestPostgres(): Promise<string> {
   const dataDir = join(tmpdir(), `fairlead-postgres-${randomUUID()}`);
   const { url } = await startServer({ dataDir, settings: SETTINGS });
@@ -50,7 +50,7 @@ async function execute(url: string, statement: string) {
   }
 }
 
-/** Waits in a shell for this process to end and for the engine to stop, so that even a killed run leaves nothing. */
+/** Waits in a shell for this process to end and the server to stop, so that even a killed run leaves nothing behind. */
 function removeAfterUs(dataDir: string) {
   const script =
     'read -r _; n=0; while [ -e "$1/postmaster.pid" ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n+1)); done; rm -rf "$1"';

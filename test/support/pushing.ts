@@ -2,12 +2,14 @@ import { randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { authenticateJobUser } from "#access/authenticate.ts";
+import { authenticateJob } from "#access/authenticate.ts";
+import type { Reauthenticate } from "#access/principal.ts";
 import { LEVELS, type Role } from "#access/roles.ts";
 import { projectRepository } from "#git/storages/storage.ts";
 import { BACKGROUND } from "#lib/consumer.ts";
-import type { Reauthenticate } from "#resources/repositories/caller.ts";
-import { openByPath, type PushAccess } from "#resources/repositories/opening.ts";
+import { authorizeByPath } from "#domains/code/repository/authorize.ts";
+import { reauthorized } from "#domains/code/repository/reauthorize.ts";
+import type { PushAccess } from "#domains/storage/pushes/access.ts";
 import { testApp, type TestUser } from "./app.ts";
 import { git, gitOutput, removeWorkingCopies, workingCopy } from "./git.ts";
 import { softwareKey } from "./ssh.ts";
@@ -16,13 +18,13 @@ import { listen } from "./wire.ts";
 export interface PushedProject {
   readonly id: number;
   readonly path: string;
-  /** Where its repository is kept. */
+  /** The directory of its repository. */
   readonly directory: string;
 }
 
 export type Pushing = Awaited<ReturnType<typeof pushingApp>>;
 
-/** An application that listens, its owner, and what it takes to push to projects and to look what came of it. */
+/** An application that listens, a user, and functions to push to projects and to inspect the result. */
 export async function pushingApp(options: { readonly databaseUrl?: string } = {}) {
   const app = await testApp(options);
   const port = await listen(app);
@@ -54,13 +56,12 @@ export async function pushingApp(options: { readonly databaseUrl?: string } = {}
     push: (cwd: string, project: PushedProject, user: TestUser, ...what: string[]) =>
       git(["push", address(project, user), ...what], { cwd }),
 
-    /** What the rules know of a user and a project, for what is called without HTTP. */
-    async open({ id }: TestUser, { path }: PushedProject): Promise<PushAccess> {
-      const reauthenticate: Reauthenticate = async () => ({
-        kind: "user",
-        user: await authenticateJobUser(app.services.db, id),
-      });
-      return { ...(await openByPath(app.services, await reauthenticate(), path, "push", BACKGROUND)), reauthenticate };
+    /** The permission of a user to push, for functions that are called without HTTP. */
+    async open({ id }: TestUser, { path }: PushedProject, by?: Reauthenticate): Promise<PushAccess> {
+      const { services } = app;
+      const authenticated = () => authenticateJob(services.db, id);
+      const access = await authorizeByPath(services, await authenticated(), path, "push", BACKGROUND);
+      return reauthorized(services, access, by ?? authenticated);
     },
 
     /** The same for a deploy key that the owner adds to the project. */
@@ -68,12 +69,12 @@ export async function pushingApp(options: { readonly databaseUrl?: string } = {}
       const payload = { title: "Robot", key: softwareKey().line, can_push: true };
       const { body } = await app.post(`/projects/${id}/deploy_keys`, { token: owner.token, payload });
       const key = { id: body.id as number, title: "Robot", user_id: owner.id };
-      const caller = { kind: "deploy key", key } as const;
-      const reauthenticate = () => Promise.resolve(caller);
-      return { ...(await openByPath(app.services, caller, path, "push", BACKGROUND)), reauthenticate };
+      const principal = { kind: "deploy key", key } as const;
+      const access = await authorizeByPath(app.services, principal, path, "push", BACKGROUND);
+      return reauthorized(app.services, access, () => Promise.resolve(principal));
     },
 
-    /** What events tell of pushes to a project, in their order. */
+    /** The push events of a project in order. */
     async events({ id }: PushedProject) {
       const { rows } = await sql<Record<string, unknown>>`
         select author_id, key_id, push_action, ref_type, ref, commit_from, commit_to, commit_count, commit_title, ref_count
@@ -84,7 +85,7 @@ export async function pushingApp(options: { readonly databaseUrl?: string } = {}
     intents: ({ id }: PushedProject) =>
       write.selectFrom("pushes").selectAll().where("project_id", "=", id).orderBy("id").execute(),
 
-    /** Where a ref of the kept repository is, or an empty text. */
+    /** The commit of a ref in the stored repository, or an empty string. */
     async refAt({ directory }: PushedProject, ref: string): Promise<string> {
       return (await git(["rev-parse", "--verify", "--quiet", ref], { cwd: directory })).stdout.trim();
     },
@@ -96,7 +97,7 @@ export async function pushingApp(options: { readonly databaseUrl?: string } = {}
   };
 }
 
-/** Another commit in a working copy; gives its id. */
+/** Creates a commit in a working copy and returns its id. */
 export async function commit(cwd: string, message = "Go on"): Promise<string> {
   await writeFile(join(cwd, "log"), randomUUID());
   await gitOutput(["add", "."], { cwd });
@@ -104,7 +105,7 @@ export async function commit(cwd: string, message = "Go on"): Promise<string> {
   return gitOutput(["rev-parse", "HEAD"], { cwd });
 }
 
-/** A project that somebody pushed one commit on `main` to, and where they did. */
+/** A project to which one commit on `main` was pushed, and the working copy. */
 export async function pushedProject({ project, push, owner }: Pushing) {
   const made = await project();
   const copy = await workingCopy();
@@ -113,7 +114,7 @@ export async function pushedProject({ project, push, owner }: Pushing) {
   return { project: made, copy, first: await gitOutput(["rev-parse", "main"], { cwd: copy }) };
 }
 
-/** What git would send: all that leads to one commit and not to another. */
+/** The pack that git would send: everything reachable from one commit and not from another. */
 export async function packOf(cwd: string, id: string, without?: string): Promise<Buffer> {
   const input = without === undefined ? `${id}\n` : `${id}\n^${without}\n`;
   const name = await gitOutput(["pack-objects", "--revs", "--quiet", ".git/sent"], { cwd, input });

@@ -9,9 +9,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { freshDatabase } from "#test/support/postgres.ts";
 
 const fairlead = join(import.meta.dirname, "../../bin/fairlead");
-const startLimit = 30_000;
-const stopLimit = 15_000;
-const logKept = 100_000;
+const START_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 15_000;
+const MAX_LOG_LENGTH = 100_000;
 
 export type RunningServer = {
   /** Address without a trailing slash, such as `http://127.0.0.1:40123`. */
@@ -19,11 +19,11 @@ export type RunningServer = {
   /** Address of SSH, such as `ssh://git@127.0.0.1:40124`, which is served a moment after the rest. */
   ssh: string;
   sshReady(): Promise<void>;
-  /** The root administrator's token, with every scope; on a database that has users already, whatever `env` gave. */
+  /** The root administrator's token with every scope; if the database already has users, the one in `env`. */
   token: string;
   databaseUrl: string;
   pid: number;
-  /** The end of what the process wrote to its output. */
+  /** The end of the output of the process. */
   log(): string;
   /** How the process ended, once it has. */
   exited(): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
@@ -52,11 +52,11 @@ export async function startServer(env: Record<string, string> = {}): Promise<Run
     },
   });
   let log = "";
-  const keep = (chunk: string) => (log = (log + chunk).slice(-logKept));
+  const keep = (chunk: string) => (log = (log + chunk).slice(-MAX_LOG_LENGTH));
   child.stdout.setEncoding("utf8").on("data", keep);
   child.stderr.setEncoding("utf8").on("data", keep);
   child.on("error", (error) => keep(`${error.message}\n`));
-  // A test run that ends by an exception must not leave the server behind.
+  // An exception in a test must not leave the server running.
   const killAtExit = () => child.kill("SIGKILL");
   process.once("exit", killAtExit);
 
@@ -78,7 +78,7 @@ export async function startServer(env: Record<string, string> = {}): Promise<Run
   return {
     url,
     ssh: `ssh://git@127.0.0.1:${sshPort}`,
-    sshReady: () => untilAccepts(child, Number(sshPort)),
+    sshReady: () => untilSpeaksSsh(child, Number(sshPort)),
     token,
     databaseUrl,
     pid: child.pid as number,
@@ -88,7 +88,7 @@ export async function startServer(env: Record<string, string> = {}): Promise<Run
   };
 }
 
-/** The settings of the person who runs the tests must not change what is tested. */
+/** The environment without our settings, which must not change what is tested. */
 function inheritedEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("FAIRLEAD_")));
 }
@@ -105,7 +105,7 @@ const hasEnded = (child: ChildProcess) =>
   child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
 
 async function untilReady(child: ChildProcess, url: string): Promise<void> {
-  const deadline = Date.now() + startLimit;
+  const deadline = Date.now() + START_TIMEOUT_MS;
   while (Date.now() < deadline) {
     if (hasEnded(child)) throw new Error(`fairlead serve ended with ${child.exitCode ?? child.signalCode}`);
     const response = await fetch(`${url}/-/readiness`, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
@@ -113,29 +113,29 @@ async function untilReady(child: ChildProcess, url: string): Promise<void> {
     if (response?.status === 200) return;
     await pause(25);
   }
-  throw new Error(`fairlead serve was not ready within ${startLimit} ms`);
+  throw new Error(`fairlead serve was not ready within ${START_TIMEOUT_MS} ms`);
 }
 
-async function untilAccepts(child: ChildProcess, port: number): Promise<void> {
-  const deadline = Date.now() + startLimit;
+async function untilSpeaksSsh(child: ChildProcess, port: number): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
   while (Date.now() < deadline && !hasEnded(child)) {
     const socket = connect(port, "127.0.0.1");
-    const isOpen = await once(socket, "connect").then(
-      () => true,
-      () => false,
+    // While the server starts, the port is taken already and each connection closed.
+    const spoke = await Promise.race([once(socket, "data"), once(socket, "close").then(() => undefined)]).catch(
+      () => undefined,
     );
     socket.destroy();
-    if (isOpen) return;
+    if (spoke) return;
     await pause(25);
   }
-  throw new Error(`nothing accepted at port ${port}`);
+  throw new Error(`no SSH server at port ${port}`);
 }
 
 async function stopProcess(child: ChildProcess): Promise<void> {
   if (hasEnded(child)) return;
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   child.kill("SIGTERM");
-  const giveUp = setTimeout(() => child.kill("SIGKILL"), stopLimit);
+  const giveUp = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
   await ended;
   clearTimeout(giveUp);
 }

@@ -17,14 +17,14 @@ export interface Received {
 export interface SmtpServer {
   readonly url: string;
   readonly port: number;
-  /** Every mail that was taken so far. */
+  /** The mails accepted so far. */
   readonly received: Received[];
-  /** Waits until so many mails for an address were taken. */
+  /** Waits until this many mails to an address were accepted. */
   mailsTo(address: string, count?: number): Promise<Received[]>;
   close(): Promise<void>;
 }
 
-/** A real mail server on loopback that keeps what it is given; without TLS and passwords unless told otherwise. */
+/** A real mail server on loopback that stores what it receives, by default without TLS and passwords. */
 export async function startSmtp(options: SMTPServerOptions = {}, port = 0): Promise<SmtpServer> {
   const received: Received[] = [];
   const server = new SMTPServer({
@@ -39,7 +39,7 @@ export async function startSmtp(options: SMTPServerOptions = {}, port = 0): Prom
     },
     ...options,
   });
-  // A client that breaks off is the client's matter.
+  // A client may break the connection.
   server.on("error", () => {});
   await once(server.listen(port, "127.0.0.1"), "listening");
   const { port: taken } = server.server.address() as AddressInfo;

@@ -6,7 +6,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const LIMIT = 60_000;
+const RUN_TIMEOUT_MS = 60_000;
 
 export interface Ended {
   readonly stdout: string;
@@ -14,7 +14,7 @@ export interface Ended {
   readonly code: number | null;
 }
 
-/** A key of a person: its private file, and the line that is made known. */
+/** A key of a user: its private file and its public line. */
 export interface ClientKey {
   readonly file: string;
   readonly line: string;
@@ -22,7 +22,7 @@ export interface ClientKey {
 
 export type SshTools = Awaited<ReturnType<typeof sshTools>>;
 
-/** The real client, without the settings and the keys of whoever runs the tests. */
+/** The real client, without the settings and keys of the machine. */
 export async function sshTools() {
   const directory = await mkdtemp(join(tmpdir(), "fairlead-ssh-"));
   const agents: Server[] = [];
@@ -51,15 +51,15 @@ export async function sshTools() {
       if (code !== 0) throw new Error(stderr);
       return { file, line: (await readFile(`${file}.pub`, "utf8")).trim() };
     },
-    /** Runs `ssh` with these options against `git` at a port of this machine, or whichever name is given. */
+    /** Runs `ssh` with these options as `git`, or another user, at a port of this machine. */
     ssh: (options: readonly string[], port: number, command: readonly string[] = [], input = "", user = "git") =>
       run("ssh", [...options, `-p${port}`, `${user}@127.0.0.1`, ...command], {}, input),
-    /** What makes git use `ssh` with these options. */
+    /** The environment that makes git use `ssh` with these options. */
     gitEnv: (options: readonly string[]) => ({
       GIT_SSH_COMMAND: ["ssh", ...options].join(" "),
       GIT_SSH_VARIANT: "ssh",
     }),
-    /** An agent with these keys, in this order; the socket it listens at. */
+    /** Starts an agent with these keys in this order, and returns its socket. */
     async agent(keys: readonly SoftwareKey[]): Promise<string> {
       const path = join(directory, `agent-${made++}`);
       const server = createServer((socket) => serveAgent(socket, keys));
@@ -85,7 +85,7 @@ export async function run(
   const child = spawn(program, args, {
     env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin", HOME: "/nonexistent", LANG: "C", ...env },
     stdio: "pipe",
-    timeout: LIMIT,
+    timeout: RUN_TIMEOUT_MS,
   });
   let stdout = "";
   let stderr = "";
@@ -97,11 +97,11 @@ export async function run(
   return { stdout, stderr, code };
 }
 
-/** A key that an agent of a test has. */
+/** A key in the agent of a test. */
 export interface SoftwareKey {
   readonly blob: Buffer;
   readonly line: string;
-  /** A whole signature as it goes over the wire, or undefined where it cannot. */
+  /** A whole signature in wire format, or undefined if it cannot sign. */
   sign(data: Buffer): Buffer | undefined;
 }
 
@@ -114,7 +114,7 @@ export const field = (bytes: Buffer | string): Buffer => {
 
 const sha256 = (bytes: Buffer | string) => createHash("sha256").update(bytes).digest();
 
-/** A key on no token. */
+/** A key without a security token. */
 export function softwareKey(): SoftwareKey {
   const name = "ssh-ed25519";
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
@@ -126,7 +126,7 @@ export function softwareKey(): SoftwareKey {
   };
 }
 
-/** What a security token does, without the token; `touched: false` is one that nobody touched. */
+/** An emulated security token; with `touched: false` nobody touched it. */
 export function softwareToken(
   kind: "ed25519" | "ecdsa",
   { touched = true, application = "ssh:" }: { touched?: boolean; application?: string } = {},
@@ -165,7 +165,7 @@ function twoNumbers(signed: Buffer, key: KeyObject): Buffer {
   return Buffer.concat([number(both.subarray(0, 32)), number(both.subarray(32))]);
 }
 
-/** As SSH writes numbers: without zeros in front, but for one where the first bit is set. */
+/** A number in SSH's format: without leading zeros, except one if the first bit is set. */
 function number(bytes: Buffer): Buffer {
   const first = bytes.findIndex((byte) => byte !== 0);
   const bare = bytes.subarray(first);

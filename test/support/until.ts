@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Waits until something is so, within the limit, and gives what was found. */
+/** Waits until a condition holds, within a time limit, and returns its value. */
 export async function until<T>(
   what: string,
-  look: () => Promise<T | undefined | false>,
-  limit = 20_000,
-  pause = 50,
+  check: () => Promise<T | undefined | false>,
+  timeoutMs = 20_000,
+  intervalMs = 50,
 ): Promise<T> {
-  const deadline = Date.now() + limit;
+  const deadline = Date.now() + timeoutMs;
   for (;;) {
-    const found = await look();
-    if (found !== undefined && found !== false) return found;
-    if (Date.now() > deadline) throw new Error(`Not within ${limit} ms: ${what}`);
-    await sleep(pause);
+    const value = await check();
+    if (value !== undefined && value !== false) return value;
+    if (Date.now() > deadline) throw new Error(`Not within ${timeoutMs} ms: ${what}`);
+    await sleep(intervalMs);
   }
 }

@@ -9,13 +9,13 @@ interface Sent {
   readonly body?: string | Buffer;
 }
 
-/** Lets the application of a test listen on a free port of loopback and gives the port. */
+/** Makes the application of a test listen on a free port of loopback, and returns the port. */
 export async function listen({ app }: TestApp): Promise<number> {
   await app.listen({ host: "127.0.0.1", port: 0 });
   return (app.server.address() as AddressInfo).port;
 }
 
-/** One request over a real connection, its target sent as it is given. */
+/** Sends one request over a real connection, with its target unchanged. */
 export async function send(port: number, method: string, target: string, { headers, body }: Sent = {}): Promise<Reply> {
   const asked = request({ host: "127.0.0.1", port, method, path: target, agent: false, headers: { ...headers } });
   asked.end(body);
@@ -30,7 +30,7 @@ export async function send(port: number, method: string, target: string, { heade
   };
 }
 
-/** Writes bytes to a connection of its own and gives all that comes back until the server closes it. */
+/** Writes bytes to a new connection and returns all that the server sends until it closes it. */
 export async function sendBytes(port: number, bytes: string | Buffer): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => socket.destroy());

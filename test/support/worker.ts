@@ -31,7 +31,7 @@ export const failingJob = defineJob({
   queue: "default",
   payload,
   retries: 1,
-  backoff: { first: 1, most: 1 },
+  backoff: { first: 1, max: 1 },
   async run() {
     throw new Error("always");
   },
@@ -42,7 +42,7 @@ export interface WorkerProcess {
   end(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 
-/** A worker of these queues that knows the jobs above, in a process of its own. */
+/** Starts a process with a worker for these queues that knows the jobs above. */
 export async function startWorker(databaseUrl: string, ...queues: readonly Queue[]): Promise<WorkerProcess> {
   const env = { ...process.env, FAIRLEAD_DATABASE_URL: databaseUrl, FAIRLEAD_JOB_CONCURRENCY: "critical=3,default=7" };
   const child = spawn(process.execPath, [import.meta.filename, ...queues], {
