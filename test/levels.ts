@@ -8,12 +8,12 @@ import { DEFECTS, withDefect } from "./levels/defects.ts";
 import { anyWorld, build, makeUsers, type World } from "./levels/world.ts";
 import { freshDatabase } from "./support/postgres.ts";
 
-/** Random trees, memberships, shares and ends of them: every answer of the SQL is held against a plain model. */
-const WORLDS_A_ROUND = 20;
-/** Within how many pairs a planted defect must be noticed. */
-const SOON = 20_000;
+/** Random trees, memberships, shares and expiry dates: compares every result of the SQL with a plain model. */
+const WORLDS_PER_ROUND = 20;
+/** A planted defect must be noticed within so many pairs. */
+const MAX_PAIRS_TO_NOTICE = 20_000;
 
-/** What SQL and model do not agree on; any other error is one of this suite. */
+/** A difference between SQL and model; any other error is one of this suite. */
 class Disagreement extends Error {}
 
 const { values } = parseArgs({
@@ -31,7 +31,7 @@ let failed = found.problem === undefined ? 0 : 1;
 if (found.problem !== undefined) console.log(`✖ ${found.problem}`);
 for (const defect of failed === 0 ? DEFECTS : []) {
   const url = await freshDatabase();
-  const noticed = (await withDefect(url, defect, () => run(url, SOON, false)))?.problem !== undefined;
+  const noticed = (await withDefect(url, defect, () => run(url, MAX_PAIRS_TO_NOTICE, false)))?.problem !== undefined;
   if (noticed) passed++;
   else failed++;
   console.log(`${noticed ? "noticed" : "✖ not noticed"} in ${defect.where}: ${defect.name}`);
@@ -39,7 +39,7 @@ for (const defect of failed === 0 ? DEFECTS : []) {
 console.log(`levels: ${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
 
-/** Compares until so many pairs agreed, or to the first world where something does not; `shrink` looks for a smaller one. */
+/** Compares until so many pairs agree, or to the first world with a difference; `shrink` looks for a smaller one. */
 async function run(url: string, wanted: number, shrink: boolean): Promise<{ agreed: number; problem?: string }> {
   const databases = openDatabase({ url, log: pino({ level: "warn" }) });
   const tally = { agreed: 0 };
@@ -51,7 +51,7 @@ async function run(url: string, wanted: number, shrink: boolean): Promise<{ agre
         if (wrong.length > 0) throw new Disagreement(wrong.join("\n"));
         tally.agreed += pairs;
       });
-      const result = await fc.check(property, { seed: seed + round, numRuns: WORLDS_A_ROUND, endOnFailure: !shrink });
+      const result = await fc.check(property, { seed: seed + round, numRuns: WORLDS_PER_ROUND, endOnFailure: !shrink });
       if (!result.failed) continue;
       if (!(result.errorInstance instanceof Disagreement)) throw result.errorInstance;
       const world = JSON.stringify(result.counterexample?.[0], null, 1);
@@ -63,7 +63,7 @@ async function run(url: string, wanted: number, shrink: boolean): Promise<{ agre
   }
 }
 
-/** Memberships end at midnight, so a world that lived past it is looked at once more. */
+/** Memberships end at midnight, so a world that was compared across it is compared again. */
 async function compareIn(databases: Databases, world: World) {
   const day = await today(databases);
   await build(databases, world);

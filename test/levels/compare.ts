@@ -1,23 +1,33 @@
 import { type RawBuilder, sql } from "kysely";
-import type { Actor } from "#access/actor.ts";
-import { visibleGroup, visibleProject } from "#access/containers.ts";
+import type { Actor } from "#access/principal.ts";
+import { mayUse, visibleGroup, visibleProject } from "#access/containers.ts";
 import {
   belongsTo,
-  groupParts,
   groupVisibleTo,
-  partsOf,
-  visibleGroupParts,
-  visiblePieces,
+  memberGroups,
+  memberProjects,
+  visibleGroups,
+  visibleProjects,
   visibleTo,
 } from "#access/visible.ts";
 import type { Databases } from "#db/database.ts";
-import type { Place as MemberPlace } from "#resources/members/access.ts";
-import { listMembers } from "#resources/members/list.ts";
-import { everySource, members } from "#resources/members/queries.ts";
+import { listPage, type TableSource } from "#db/lists/list-page.ts";
+import { order } from "#db/lists/order.ts";
+import type { MemberContainer } from "#domains/organization/members/access.ts";
+import { listMembers } from "#domains/organization/members/list.ts";
+import { everySource, members } from "#domains/organization/members/queries.ts";
 import { modelOf, type Who } from "./model.ts";
-import { groupId, type Place, projectId, userId, type World } from "./world.ts";
+import { groupId, type Container, projectId, userId, type World } from "./world.ts";
 
 const administrator = actorOf(0, true, false);
+const BY_ID = {
+  id: "u.id",
+  order: order("u.id", "bigint"),
+  sort: "asc",
+  keyset: false,
+  offset: 0,
+  limit: 1000,
+} as const;
 
 function actorOf(id: number, admin: boolean, external: boolean): Actor {
   const user = {
@@ -35,7 +45,7 @@ function actorOf(id: number, admin: boolean, external: boolean): Actor {
   return { kind: "user by token", user, token: { id: 0, scopes: [] } };
 }
 
-/** Holds every way of asking who may see what against the model: how many pairs there are, and what disagrees. */
+/** Compares every statement about levels and visibility with the model; returns the number of pairs and the differences. */
 export async function compare(databases: Databases, world: World): Promise<{ pairs: number; wrong: string[] }> {
   const model = modelOf(world);
   const everyone: Who[] = [null, ...world.users.keys()];
@@ -51,47 +61,48 @@ const actorIn = ({ users }: World, who: Who): Actor | null =>
   who === null ? null : actorOf(userId(who), users[who]?.admin === true, users[who]?.external === true);
 
 async function comparePoints(databases: Databases, world: World, who: Who): Promise<string[]> {
-  const { everything, level, sees } = modelOf(world);
+  const { everything, level, sees, uses } = modelOf(world);
   const actor = actorIn(world, who);
+  const use = (used: boolean) => (used ? ` and ${world.feature}` : "");
   const differences = everything.map(async (place) => {
-    const found =
-      "group" in place
-        ? await visibleGroup(databases, actor, groupId(place.group))
-        : await visibleProject(databases, actor, projectId(place.project));
-    const expected = sees(who, place) ? `level ${level(who, place)}` : "nothing";
-    const told = found ? `level ${found.level}` : "nothing";
+    const project = "project" in place && (await visibleProject(databases, actor, projectId(place.project)));
+    const found = "group" in place ? await visibleGroup(databases, actor, groupId(place.group)) : project;
+    const expected = sees(who, place) ? `level ${level(who, place)}${use(uses(who, place))}` : "nothing";
+    const used = project ? mayUse(actor, project, world.feature) : false;
+    const told = found ? `level ${found.level}${use(used)}` : "nothing";
     return expected === told ? [] : [`${nameOf(who)} sees ${told} of ${JSON.stringify(place)}, not ${expected}`];
   });
   return (await Promise.all(differences)).flat();
 }
 
 async function compareLists(databases: Databases, world: World, who: Who): Promise<string[]> {
-  const { everything, level, sees } = modelOf(world);
+  const { everything, level, sees, uses } = modelOf(world);
   const actor = actorIn(world, who);
-  const { least } = world;
+  const { least, feature } = world;
   const seen = everything.filter((place) => sees(who, place));
   const owned = everything.filter((place) => level(who, place) >= least);
-  const projects = (places: readonly Place[]) =>
+  const projects = (places: readonly Container[]) =>
     places.flatMap((place) => ("project" in place ? projectId(place.project) : []));
-  const groups = (places: readonly Place[]) =>
+  const groups = (places: readonly Container[]) =>
     places.flatMap((place) => ("group" in place ? groupId(place.group) : []));
-  const pieces = visiblePieces(actor);
-  const walked = pieces.flatMap(({ parts }) => parts);
-  const found = pieces.flatMap((piece) => piece.found ?? []);
   const isGroup = sql<boolean>`n.kind = 'group'`;
   const asked: [what: string, rows: RawBuilder<unknown>, expected: number[]][] = [
     ["visibleTo", sql`select p.id from projects p where ${visibleTo(actor)}`, projects(seen)],
-    ["parts", joined("p", walked), projects(seen)],
-    ["found", joined("p", found), projects(seen)],
+    [
+      `visibleTo with ${feature}`,
+      sql`select p.id from projects p where ${visibleTo(actor, { feature })}`,
+      projects(everything.filter((place) => uses(who, place))),
+    ],
+    ["visibleProjects", joined("p", visibleProjects(actor)), projects(seen)],
     ["groupVisibleTo", sql`select n.id from namespaces n where ${isGroup} and ${groupVisibleTo(actor)}`, groups(seen)],
-    ["visibleGroupParts", joined("n", visibleGroupParts(actor)), groups(seen)],
+    ["visibleGroups", joined("n", visibleGroups(actor)), groups(seen)],
   ];
   if (who !== null) {
     const id = userId(who);
     asked.push(
-      ["partsOf", joined("p", partsOf(id, { least })), projects(owned)],
+      ["memberProjects", joined("p", memberProjects(id, { minLevel: least })), projects(owned)],
       ["belongsTo", sql`select p.id from projects p where ${belongsTo(id, least)}`, projects(owned)],
-      ["groupParts", joined("n", groupParts(id, least)), groups(owned)],
+      ["memberGroups", joined("n", memberGroups(id, least)), groups(owned)],
     );
   }
   const differences = asked.map(async ([what, rows, expected]) => {
@@ -102,22 +113,20 @@ async function compareLists(databases: Databases, world: World, who: Who): Promi
   return (await Promise.all(differences)).flat();
 }
 
-async function compareMembers(databases: Databases, world: World, place: Place): Promise<string[]> {
+async function compareMembers(databases: Databases, world: World, place: Container): Promise<string[]> {
   const { level } = modelOf(world);
   const { read } = databases;
   const at = await memberPlace(databases, place);
   const sources = await everySource(read, administrator, at);
   const rows = await members(read, at, sources).execute();
-  const { parts = [] } = await listMembers(read, at, sources, {});
-  const listed: { id: number }[][] = await Promise.all(
-    parts.map((part) => (typeof part === "function" ? part((query) => query) : part).execute()),
-  );
+  const listing = listMembers(at, sources, {});
+  const { rows: listed } = await listPage(databases, read.selectFrom("users as u").select("u.id"), listing, BY_ID);
   const expected = [...world.users.keys()].flatMap((user) => {
     const worth = level(user, place);
     return worth === 0 ? [] : [[userId(user), worth] as const];
   });
   const told = pairs(rows.map(({ id, access_level }) => [id, access_level] as const));
-  const ids = inOrder(listed.flat().map(({ id }) => id));
+  const ids = inOrder(listed.map(({ id }) => id));
   const wanted = inOrder(expected.map(([id]) => id));
   return [
     ...(told === pairs(expected) ? [] : [`members of ${JSON.stringify(place)} are ${told}, not ${pairs(expected)}`]),
@@ -125,7 +134,7 @@ async function compareMembers(databases: Databases, world: World, place: Place):
   ];
 }
 
-async function memberPlace(databases: Databases, place: Place): Promise<MemberPlace> {
+async function memberPlace(databases: Databases, place: Container): Promise<MemberContainer> {
   if ("group" in place) {
     const group = await visibleGroup(databases, administrator, groupId(place.group));
     if (group) return { kind: "group", ...group };
@@ -136,9 +145,9 @@ async function memberPlace(databases: Databases, place: Place): Promise<MemberPl
   throw new Error(`An administrator does not see ${JSON.stringify(place)}`);
 }
 
-const joined = (alias: "p" | "n", parts: readonly RawBuilder<unknown>[]) =>
+const joined = (alias: "p" | "n", sources: readonly TableSource[]) =>
   sql.join(
-    parts.map((part) => sql`select ${sql.ref(`${alias}.id`)} from ${part} ${sql.ref(alias)}`),
+    sources.map(({ scan }) => sql`select ${sql.ref(`${alias}.id`)} from ${scan} ${sql.ref(alias)}`),
     sql` union all `,
   );
 

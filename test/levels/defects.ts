@@ -1,6 +1,6 @@
 import pg from "pg";
 
-/** A mistake in the SQL that must be noticed: one text in the place of another. */
+/** A mistake in the SQL that must be noticed: one text is replaced by another. */
 export interface Defect {
   readonly name: string;
   readonly where: "statements" | "functions";
@@ -21,6 +21,8 @@ const STATEMENTS: readonly Mistake[] = [
   ["a share gives all that it allows", "least(s.access_level, m.access_level)", "s.access_level"],
   ["a share gives all that the member has", "least(s.access_level, m.access_level)", "m.access_level"],
   ["a project is in two parts", "p.namespace_id not in", "0 not in"],
+  ["a feature for members is for everybody", `_access_level" = 'enabled'`, `_access_level" <> 'disabled'`],
+  ["a disabled feature is for members", `_access_level" <> 'disabled'`, `_access_level" <> 'off'`],
   ["a list of members takes a share for a membership", "least(m.access_level, s.most)", "m.access_level"],
 ];
 
@@ -42,11 +44,11 @@ export const DEFECTS: readonly Defect[] = [
   ...defectsIn("functions", FUNCTIONS),
 ];
 
-/** Does work with a defect in the SQL; undefined where the right text is found nowhere. */
+/** Runs `work` with a defect in the SQL; undefined if the correct text is not found. */
 export const withDefect = <T>(url: string, defect: Defect, work: () => Promise<T>): Promise<T | undefined> =>
   defect.where === "functions" ? withFunctions(url, defect, work) : withStatements(defect, work);
 
-/** The functions stay as they are now: the database is the defect's own. */
+/** The functions are not restored, because each defect has its own database. */
 async function withFunctions<T>(url: string, { right, mistaken }: Defect, work: () => Promise<T>) {
   const client = new pg.Client(url);
   await client.connect();
@@ -65,7 +67,7 @@ async function withFunctions<T>(url: string, { right, mistaken }: Defect, work: 
   return planted > 0 ? work() : undefined;
 }
 
-/** Statements are changed on their way; the work must open connections of its own, which know none of them yet. */
+/** Changes statements as they are sent; `work` must open its own connections, which have prepared none of them. */
 async function withStatements<T>({ right, mistaken }: Defect, work: () => Promise<T>) {
   const { query } = pg.Client.prototype;
   let planted = 0;

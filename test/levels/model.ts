@@ -1,11 +1,11 @@
-import type { Place, World } from "./world.ts";
+import type { Container, World } from "./world.ts";
 
-/** Who looks: a user of the world, or nobody. */
+/** The caller: a user of the world, or null if anonymous. */
 export type Who = number | null;
 
 /**
- * What the rules say, without any SQL: the level in a place is the highest of one's own membership there, of those in
- * the groups above it, and of what the place and the groups above it are shared with.
+ * The rules without any SQL: the level in a container is the highest of the user's membership there, of those in the
+ * groups above it, and of those through shares of the container and of the groups above it.
  */
 export function modelOf(world: World) {
   const counts = ({ ends }: { ends: number | null }) => ends === null || ends > 0;
@@ -17,32 +17,32 @@ export function modelOf(world: World) {
     return found;
   }
 
-  function groupsAbove(place: Place): number[] {
+  function groupsAbove(place: Container): number[] {
     if ("group" in place) return groupsFrom(world.groups[place.group]?.parent ?? null);
     const project = world.projects[place.project];
     return project && "group" in project ? groupsFrom(project.group) : [];
   }
 
-  const isSame = (one: Place, other: Place) =>
+  const isSame = (one: Container, other: Container) =>
     "group" in one
       ? "group" in other && one.group === other.group
       : "project" in other && one.project === other.project;
 
-  const own = (user: number, place: Place) =>
+  const own = (user: number, place: Container) =>
     highest(
       world.memberships
         .filter((membership) => membership.user === user && isSame(membership.of, place) && counts(membership))
         .map(({ level }) => level),
     );
 
-  /** What someone's memberships in groups are worth to what is in them: minimal access is worth nothing there. */
+  /** The level that a user's memberships in groups give in their content: minimal access gives none. */
   const passedOn = (user: number, groups: readonly number[]) =>
     highest(groups.map((group) => own(user, { group })).filter((level) => level > 5));
 
-  function level(who: Who, place: Place): number {
+  function level(who: Who, place: Container): number {
     if (who === null) return 0;
     const above = groupsAbove(place);
-    const opened: Place[] = [place, ...above.map((group) => ({ group }))];
+    const opened: Container[] = [place, ...above.map((group) => ({ group }))];
     const shared = world.shares
       .filter((share) => counts(share) && opened.some((each) => isSame(share.of, each)))
       .map((share) => Math.min(share.level, passedOn(who, groupsFrom(share.with))));
@@ -56,21 +56,31 @@ export function modelOf(world: World) {
 
   const isAdministrator = (who: Who) => who !== null && world.users[who]?.admin === true;
 
-  const everything: Place[] = [
+  const everything: Container[] = [
     ...world.groups.map((_, group) => ({ group })),
     ...world.projects.map((_, project) => ({ project })),
   ];
 
-  /** A group is also seen by whoever has a part in something below it. */
+  /** A group is also visible to users who have a level in something below it. */
   function hasPartBelow(who: Who, group: number): boolean {
     return everything.some((place) => groupsAbove(place).includes(group) && level(who, place) > 5);
   }
 
-  function sees(who: Who, place: Place): boolean {
+  function sees(who: Who, place: Container): boolean {
     const thing = "group" in place ? world.groups[place.group] : world.projects[place.project];
     if (isAdministrator(who) || isOpen(who, thing?.visibility ?? 0) || level(who, place) > 0) return true;
     return "group" in place && hasPartBelow(who, place.group);
   }
 
-  return { level, sees, everything };
+  /** An enabled feature is for everyone whom the visibility admits; others need a role, above Guest if it shows code. */
+  function uses(who: Who, place: Container): boolean {
+    if (!("project" in place) || !sees(who, place)) return false;
+    const { access, visibility } = world.projects[place.project] ?? { access: "disabled", visibility: 0 };
+    if (access === "disabled") return false;
+    const least = world.feature === "repository" || world.feature === "merge_requests" ? 20 : 10;
+    const isMember = isAdministrator(who) || level(who, place) >= least;
+    return isMember || (access === "enabled" && isOpen(who, visibility));
+  }
+
+  return { level, sees, uses, everything };
 }

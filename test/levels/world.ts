@@ -2,59 +2,76 @@ import fc from "fast-check";
 import { sql } from "kysely";
 import type { Databases } from "#db/database.ts";
 
-/** Everything is named by its place in its list. */
-export type Place = { readonly group: number } | { readonly project: number };
+/** Everything is identified by its index in its list. */
+export type Container = { readonly group: number } | { readonly project: number };
 
 interface Ending {
   readonly level: number;
-  /** Days from today, none for never. */
+  /** Days from today; null means never. */
   readonly ends: number | null;
 }
 
-/** Groups, projects and who belongs to them, as small as can be. */
+/** A minimal description of groups, projects and their members. */
 export interface World {
   readonly users: readonly { readonly external: boolean; readonly admin: boolean }[];
   readonly groups: readonly { readonly parent: number | null; readonly visibility: number }[];
-  /** A project is in a group, or in a user's own namespace. */
-  readonly projects: readonly ({ readonly visibility: number } & (
+  /** A project is in a group, or in a personal namespace. */
+  readonly projects: readonly ({ readonly visibility: number; readonly access: FeatureAccess } & (
     | { readonly group: number }
     | { readonly user: number }
   ))[];
-  readonly memberships: readonly (Ending & { readonly user: number; readonly of: Place })[];
-  readonly shares: readonly (Ending & { readonly of: Place; readonly with: number })[];
-  /** The level that lists of what someone belongs to are asked for. */
+  readonly memberships: readonly (Ending & { readonly user: number; readonly of: Container })[];
+  readonly shares: readonly (Ending & { readonly of: Container; readonly with: number })[];
+  /** The minimum level in lists of a member's groups and projects. */
   readonly least: number;
+  /** The feature whose access level the projects set; other features keep their defaults. */
+  readonly feature: Feature;
 }
 
+export type FeatureAccess = "disabled" | "private" | "enabled";
+const COLUMN_OF = {
+  issues: "issues_access_level",
+  merge_requests: "merge_requests_access_level",
+  repository: "repository_access_level",
+  wiki: "wiki_access_level",
+  snippets: "snippets_access_level",
+  monitoring: "monitor_access_level",
+  security: "security_and_compliance_access_level",
+} as const;
+export type Feature = keyof typeof COLUMN_OF;
+
 export const USERS = 8;
-const DEEPEST = 6;
+const MAX_DEPTH = 6;
 
 const visibility = fc.constantFrom(0, 0, 10, 20);
+const access = fc.constantFrom<FeatureAccess[]>("disabled", "private", "enabled");
+const feature = fc.constantFrom(...(Object.keys(COLUMN_OF) as Feature[]));
 const level = fc.constantFrom(10, 15, 20, 30, 40, 50);
 const ends = fc.constantFrom(null, null, -400, -1, 0, 1, 30);
 const some = fc.nat(1000);
 const list = <T>(of: fc.Arbitrary<T>, minLength: number, maxLength: number) =>
   fc.array(of, { minLength, maxLength, size: "max" });
 
-/** A random world; what is named by chance is brought into range, so that any part of it can be left out. */
+/** A random world; random references are brought into range, so that shrinking can remove any part. */
 export const anyWorld: fc.Arbitrary<World> = fc
   .record({
     users: list(fc.record({ external: fc.boolean(), admin: fc.constantFrom(false, false, false, true) }), 1, USERS),
     groups: list(fc.record({ back: fc.nat(4), visibility }), 1, 14),
-    projects: list(fc.record({ at: some, visibility }), 1, 14),
+    projects: list(fc.record({ at: some, visibility, access }), 1, 14),
     memberships: list(fc.record({ user: some, of: some, minimal: fc.nat(5), level, ends }), 0, 40),
     shares: list(fc.record({ of: some, with: some, level, ends }), 0, 20),
     least: level,
+    feature,
   })
   .map((raw): World => {
     const places = raw.groups.length + raw.projects.length;
-    const placeAt = (at: number): Place =>
+    const placeAt = (at: number): Container =>
       at % places < raw.groups.length ? { group: at % places } : { project: (at % places) - raw.groups.length };
     return {
       ...raw,
       groups: withParents(raw.groups),
-      projects: raw.projects.map(({ at, visibility }) =>
-        at % 5 === 0 ? { visibility, user: at % raw.users.length } : { visibility, group: at % raw.groups.length },
+      projects: raw.projects.map(({ at, ...project }) =>
+        at % 5 === 0 ? { ...project, user: at % raw.users.length } : { ...project, group: at % raw.groups.length },
       ),
       memberships: unique(
         raw.memberships.map(({ user, of, minimal, level, ends }) => {
@@ -76,11 +93,11 @@ export const anyWorld: fc.Arbitrary<World> = fc
     };
   });
 
-/** A group is in one of the few before it, or in none. */
+/** The parent of a group is one of the few groups before it, or none. */
 function withParents(groups: readonly { back: number; visibility: number }[]): World["groups"] {
   const depths: number[] = [];
   return groups.map(({ back, visibility }, at) => {
-    const parent = back === 0 || at < back || depths[at - back] === DEEPEST ? null : at - back;
+    const parent = back === 0 || at < back || depths[at - back] === MAX_DEPTH ? null : at - back;
     depths.push(parent === null ? 1 : (depths[parent] ?? 0) + 1);
     return { parent, visibility };
   });
@@ -90,12 +107,12 @@ const unique = <T>(items: readonly T[], keyOf: (item: T) => string): T[] => [
   ...new Map(items.map((item) => [keyOf(item), item])).values(),
 ];
 
-/** The ids of a world's things. */
+/** The ids of a world's rows. */
 export const userId = (at: number) => at + 1;
 export const groupId = (at: number) => at + 1001;
 export const projectId = (at: number) => at + 1;
 
-/** Makes the users of all worlds; what distinguishes them is told by the one who acts. */
+/** Creates the users of all worlds; the actor in each comparison says whether they are external or administrators. */
 export async function makeUsers({ write }: Databases) {
   await sql`
     with spaces as (
@@ -105,7 +122,7 @@ export async function makeUsers({ write }: Databases) {
     select id, 'u' || id, 'u', 'u' || id || '@example.com', id from spaces`.execute(write);
 }
 
-/** Puts a world in the place of the one before. */
+/** Replaces the previous world in the database. */
 export const build = (databases: Databases, world: World): Promise<void> =>
   databases.transaction(async (tx) => {
     await sql`delete from members`.execute(tx);
@@ -126,12 +143,13 @@ export const build = (databases: Databases, world: World): Promise<void> =>
       id: projectId(at),
       namespace_id: "group" in project ? groupId(project.group) : userId(project.user),
       visibility: project.visibility,
+      access: project.access,
     }));
     await sql`
-      insert into projects (id, namespace_id, visibility, path, name)
-      select id, namespace_id, visibility, 'p' || id, 'p'
+      insert into projects (id, namespace_id, visibility, ${sql.ref(COLUMN_OF[world.feature])}, path, name)
+      select id, namespace_id, visibility, access, 'p' || id, 'p'
       from jsonb_to_recordset(${JSON.stringify(projects)}::jsonb)
-        as p (id bigint, namespace_id bigint, visibility smallint)`.execute(tx);
+        as p (id bigint, namespace_id bigint, visibility smallint, access text)`.execute(tx);
     const members = world.memberships.map(({ user, of, ...ending }) => ({
       user_id: userId(user),
       ...idOf(of),
@@ -154,5 +172,5 @@ export const build = (databases: Databases, world: World): Promise<void> =>
         as s (with_group_id bigint, group_id bigint, project_id bigint, level smallint, ends integer)`.execute(tx);
   });
 
-const idOf = (place: Place) =>
+const idOf = (place: Container) =>
   "group" in place ? { group_id: groupId(place.group) } : { project_id: projectId(place.project) };

@@ -7,10 +7,10 @@ export const SCOPES = [
 
 export type Role = "anonymous" | "user" | "administrator";
 
-/** For whom sudo wants to act. */
+/** The user that sudo names. */
 export type SudoTarget = "user" | "administrator" | "blocked" | "internal" | "missing";
 
-/** What a membership is worth. */
+/** The numbers of the levels on the wire. */
 export const LEVELS = {
   minimal: 5,
   guest: 10,
@@ -22,17 +22,17 @@ export const LEVELS = {
 } as const;
 
 export type Level = keyof typeof LEVELS;
-/** What ends today is over, what ends tomorrow is not. */
+/** An expiry date: with today it has expired, with tomorrow it has not. */
 export type End = "today" | "tomorrow";
 
-/** One thing that gives rights in a container: a membership, or with `share` one in a group that it is shared with. */
+/** A source of rights in a container: a membership or, with `share`, a membership in a group that it is shared with. */
 export interface Grant {
-  /** At the container itself, at the topmost group that it is in, or at a project beside or inside it. */
+  /** In the container itself, in the top-level group above it, or in a project beside or inside it. */
   readonly at: "it" | "above" | "inside";
   readonly level: Level;
   readonly ends?: End;
   readonly share?: {
-    /** The highest level that the share gives. */
+    /** The highest level that the share grants. */
     readonly upTo: Level;
     readonly ends?: End;
     /** The membership is in the parent of the group that it is shared with. */
@@ -42,28 +42,28 @@ export interface Grant {
 
 export interface Caller {
   readonly name: string;
-  /** What the lines call such a caller. */
+  /** The role of such a caller in the lines. */
   readonly role: Role;
-  /** How the account differs from that of any active user. */
+  /** Columns in which the account differs from an ordinary active user. */
   readonly account?: Readonly<Record<string, string | boolean | null>>;
   /** What is wrong with the token; `rotated` is a revoked one that has a successor. */
   readonly token?: "none" | "unknown" | "expired" | "revoked" | "rotated";
-  /** How the token is shown; `two` shows another user's as well, and with a session there is none. */
+  /** How the token is sent; `two` sends another user's as well, and with a session there is none. */
   readonly carrier?: "header" | "bearer" | "query" | "two" | "session";
-  /** The status that meets this caller everywhere. */
+  /** The status that this caller gets from every endpoint. */
   readonly refused?: 401 | 403;
   readonly sudo?: { readonly as: SudoTarget; readonly by: "header" | "query" };
-  /** Scopes of the token beside the one that is tried. */
+  /** Scopes of the token besides the one that is tried. */
   readonly besides?: readonly string[];
   readonly loopback?: true;
-  /** What the one who acts, through sudo the user acted for, has in the group or project of the request. */
+  /** The rights of the caller, or under sudo of the user acted for, in the group or project of the request. */
   readonly grants?: readonly Grant[];
 }
 
 const SUDO = ["sudo"];
 const OWNER: readonly Grant[] = [{ at: "it", level: "owner" }];
 const admin = { role: "administrator", account: { admin: true } } as const;
-/** A user whom everything would be open to, were there not one thing wrong. */
+/** A user who would have access to everything if it were not for one problem. */
 const owner = { role: "user", grants: OWNER } as const;
 
 /** Callers that are tried on every endpoint. */
@@ -137,12 +137,12 @@ export const callers: readonly Caller[] = [
   { name: "user for an administrator", role: "user", besides: SUDO, sudo: { as: "administrator", by: "query" } },
 ];
 
-const LEAST_FIRST = ["guest", "planner", "reporter", "developer", "maintainer", "owner"] as const;
+const ASCENDING_LEVELS = ["guest", "planner", "reporter", "developer", "maintainer", "owner"] as const;
 
 const member = (name: string, ...grants: Grant[]): Caller => ({ name, role: "user", grants });
 
-/** Every role by every way that leads to it. */
-const roles = LEAST_FIRST.flatMap((level) => [
+/** Every role, by every way to get it. */
+const roles = ASCENDING_LEVELS.flatMap((level) => [
   member(level, { at: "it", level }),
   member(`${level}, inherited`, { at: "above", level }),
   member(`${level}, by a share`, { at: "it", level, share: { upTo: "owner" } }),
@@ -151,7 +151,7 @@ const roles = LEAST_FIRST.flatMap((level) => [
   member(`${level}, expired`, { at: "it", level, ends: "today" }),
 ]);
 
-/** Callers that are tried on every endpoint that has to do with a group or project. */
+/** Callers that are tried on every endpoint of a group or project. */
 export const members: readonly Caller[] = [
   ...roles,
   member("minimal", { at: "it", level: "minimal" }),

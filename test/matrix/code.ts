@@ -9,13 +9,13 @@ import type { Services } from "#services.ts";
 import type { CodeChild, More } from "./line.ts";
 import type { Owner } from "./model.ts";
 
-/** The code that is in every project which has some: one repository, copied. */
+/** The code of all projects that have some: one repository, copied. */
 export interface Code {
-  /** Gives projects a repository each. */
+  /** Creates the repositories of projects. */
   fill(projectIds: readonly number[]): Promise<void>;
-  /** The name of something that is there, or only in the repository of another project. */
+  /** The name of an object in this repository, or of one that only another project has. */
   nameOf(child: CodeChild, owner: Owner): string | undefined;
-  /** What git sends when it fetches all there is, or when it pushes a new branch. */
+  /** The request body of git when it fetches everything, or pushes a new branch. */
   bodyOf(service: NonNullable<More["body"]>): Buffer;
 }
 
@@ -80,7 +80,7 @@ const fetchOf = (commit: string) => Buffer.concat([packet(`want ${commit}\n`), F
 
 function pushOf(commit: string): Buffer {
   const change = packet(`${ZERO_ID} ${commit} refs/heads/w${randomUUID()}\0 report-status`);
-  // The second version of a pack, of no objects.
+  // A pack of version 2 without objects.
   const header = Buffer.from("5041434b0000000200000000", "hex");
   return Buffer.concat([change, FLUSH, header, createHash("sha1").update(header).digest()]);
 }

@@ -1,149 +1,112 @@
 import type { Level } from "./callers.ts";
 
-/** A status for whatever the request names, or one each for the caller's own object, somebody else's, and none. */
+/** One status for every object, or one each for the caller's own object, another user's, and a missing one. */
 export type Statuses = number | readonly [own: number, foreign: number, missing: number];
 
 export type Visibility = "private" | "internal" | "public";
 export type State = "live" | "archived" | "archived above" | "marked for deletion" | CodeState;
-/** Who the code of a project is for, where that is not everybody who sees it. */
+/** Restrictions of the code of a project. */
 export type CodeState = "code for members" | "code for nobody";
 
 /** The group or project that a request is about. */
-export interface Place {
+export interface Container {
   readonly kind: "group" | "project";
-  /** A group that is in no other. */
+  /** Whether it is a top-level group. */
   readonly top?: true;
-  /** The least that a caller must be in it; `viewer` is whoever sees it. */
+  /** The role that a caller needs in it; `viewer` is everyone who may see it. */
   readonly least: "viewer" | Level | "administrator";
-  /** The least that what is sent asks for, where that is more. */
-  readonly forThis?: Level;
-  /** The parameter that names it where that is not `:id` in the path. */
+  /** The role that this request needs, if that is more. */
+  readonly requestRole?: Level;
+  /** The parameter that names it, if that is not `:id` in the path. */
   readonly by?: string;
-  /** What the second name in the path stands for. */
-  readonly child?:
-    | "member"
-    // Of a private group that it is shared with: only administrators see that group.
-    | "hidden member"
-    | "oneself"
-    | "share"
-    // One that gives the level of an Owner.
-    | "owner share"
-    | "audit event"
-    | "project"
-    | "domain"
-    | "enterprise user"
-    | "service account"
-    // The third name: the second is the account that has it.
-    | "service account token"
-    | "deploy key"
-    | CodeChild;
-  /** Whether administrators find what stands at another place, too. */
+  /**
+   * What the names after the first in the path refer to: a fixture, something in a repository, `oneself`, or a `project`
+   * that is created for each request.
+   */
+  readonly child?: string;
+  /** Whether administrators also find children of other containers. */
   readonly adminsFind?: true;
-  /** Whether what stands so at a group above is found here too. */
+  /** Whether children of a group above are found here too. */
   readonly inherits?: true;
-  /** What the request lists: there are three of them in the place, and groups and projects among them are private. */
-  readonly holds?:
-    | "members"
-    // One, of a private group that it is shared with.
-    | "hidden member"
-    | "subgroups"
-    | "projects"
-    | "audit events"
-    | "stars"
-    | "a star of the caller"
-    | "domains"
-    | "enterprise users"
-    | "SAML users"
-    | "service accounts"
-    | "service account tokens"
-    | "deploy keys";
-  /** The project has a repository with something in it, and to read that takes a Reporter where it is closed. */
+  /** The fixture of which the container has three; groups and projects among them are private. */
+  readonly holds?: string;
+  /** The project has a repository with content; if the project is private, reading it takes a Reporter. */
   readonly code?: "read" | "push";
   /**
-   * Git itself asks: it names the project by its full path, of now or of before, and is asked for a token wherever it
-   * shows none and is refused.
+   * Git sends the request: it names the project by its current or previous full path, and gets 401 whenever it is
+   * refused without a token.
    */
   readonly overGit?: true;
-  /** The status of what is not there, where that is not 404. */
-  readonly lacking?: number;
+  /** The status for a missing child, if that is not 404. */
+  readonly missingStatus?: number;
   /**
-   * The request is a list by whose `search` those who see the place find it, or its members and administrators, or of
-   * those who are signed in its members alone.
+   * The request is a list with a `search` that finds the container: for everyone who may see it, for its members and
+   * administrators, or, of signed-in callers, for its members only.
    */
   readonly foundBy?: "viewers" | "members" | "its own";
-  /** The state in which a request finds it that is in order. */
+  /** The state in which the request succeeds. */
   readonly state?: State;
-  /** What those who may are answered in a state where that is no success. */
+  /** The statuses for callers with access in states in which the request fails. */
   readonly answers?: Readonly<Partial<Record<State, number>>>;
 }
 
-/** What is in a repository that a name in a path stands for. */
+/** The kinds of objects in a repository that a path can name. */
 export type CodeChild = "branch" | "tag" | "commit" | "blob" | "file";
 
-/** What a user can have that the second name in a path stands for; a follower, who is the caller, has no name. */
-export type Possession =
-  | "session"
-  | "email"
-  | "key"
-  | "identity"
-  | "custom attribute"
-  | "follower"
-  | "impersonation token";
-
-/** What more there is to say of an endpoint. */
+/** Further expectations of an endpoint. */
 export interface More {
   /**
-   * What the first name in the path stands for, or the parameter that `by` names. A newcomer is a user who is made for
-   * the request, so that it can be changed for good; one's own account is one's own.
+   * What the first name in the path, or the parameter `by`, refers to: `user`, `token`, or a fixture of users. A
+   * `newcomer` is a user who is created for the request, so that it can be changed permanently.
    */
-  readonly object?: "user" | "newcomer" | "token" | "session" | "email" | "key";
+  readonly object?: string;
   /** Columns of the newcomer. */
   readonly newcomer?: Readonly<Record<string, unknown>>;
-  /** What the user who is named is given for the request. */
-  readonly has?: Possession;
-  /** Whether accounts are first made as new: else they had too much of what it adds, or were as it sets them already. */
-  readonly anew?: true;
+  /** The fixture that is created for the named user. */
+  readonly has?: string;
+  /** Whether accounts are reset first: otherwise they reach a limit, or already have the value that is set. */
+  readonly resetsAccounts?: true;
   readonly by?: string;
   /**
-   * Parameters of a request that is in order: `*` is a word that was not used before, `{user}` a user and `{group}` a
-   * public group that belong nowhere, `{namespace}` the caller's own namespace, `{visibility}` another than the
-   * place has, `{event}` an audit event, `{confirm}` and `{reset}` the secret of a mailed link that nobody used yet,
-   * `{login}` and `{password}` those of somebody who can sign in, `{ssh_key}` a new SSH key and `{fingerprint}` that of
-   * one which somebody has.
+   * Parameters of a valid request: `*` is a new word, `{user}` a user and `{group}` a public group without relation to
+   * the request, `{namespace}` the caller's personal namespace, `{visibility}` another one than the container has; any
+   * other name in braces is a value of some contract.
    */
   readonly send?: string;
-  /** The scopes that what is sent asks for, where those are fewer. */
-  readonly scopesForThis?: string;
-  /** What git sends, where that is not parameters. */
+  /** The scopes of which this request needs one, if those are fewer. */
+  readonly requestScopes?: string;
+  /** The body that git sends instead of parameters. */
   readonly body?: "git-upload-pack" | "git-receive-pack";
-  /** Whether the audit log has nothing of what it does: events tell of it. */
+  /** Whether it writes events instead of an audit row. */
   readonly unaudited?: true;
-  /** A field that only administrators are shown. */
+  /** Whose audit log has a write, if that is the returned object's or the instance's. */
+  readonly entity?: "User" | "Group" | "Project" | "Instance";
+  /** A field that only administrators see. */
   readonly adminsSee?: string;
-  /** What external users are answered, where that is not what others are. */
+  /** The status for external users, if it differs. */
   readonly external?: number;
-  /** What bots and service accounts are answered, where that is not what people are. */
+  /** The status for bots and service accounts, if it differs. */
   readonly robots?: number;
-  /** What a caller by session is answered, where that is not what one by token is. */
+  /** The status for callers with a session, if it differs. */
   readonly session?: number;
-  /** What an administrator is answered who acts for another user, where that is not what the user is. */
+  /** The status for administrators under sudo, if it differs from the user's. */
   readonly sudo?: number;
-  /** What a caller on the same machine is answered, where that makes a difference. */
+  /** The status for callers on the same machine, if it differs. */
   readonly loopback?: number;
-  /** Whether tokens are not read, so that everybody is answered as an anonymous caller is. */
+  /** Whether tokens are ignored, so that every caller is treated as anonymous. */
   readonly ignoresCredentials?: true;
-  /** Whether showing a revoked token here ends every token that came from it. */
+  /** Whether using a revoked token here revokes every token derived from it. */
   readonly endsFamily?: true;
 }
 
-/** What an endpoint answers, said by hand: nothing here may come from the code that is tested. */
+/** The expected responses of an endpoint, written by hand: nothing here may come from the tested code. */
 export interface Line extends More {
   readonly anonymous: Statuses;
   readonly user: Statuses;
   readonly administrator: Statuses;
   /** The scopes of which a token needs one, or `any`. */
   readonly scopes: string;
-  readonly place?: Place;
+  readonly container?: Container;
 }
 
 export const WRITE = "api";
@@ -151,7 +114,7 @@ export const READ = "api read_api";
 export const READ_USER = "api read_api read_user";
 export const READ_CODE = "api read_api read_repository";
 
-/** An endpoint that has nothing to do with a group or project. */
+/** An endpoint that belongs to no group or project. */
 export function line(
   anonymous: Statuses,
   user: Statuses,
@@ -162,10 +125,29 @@ export function line(
   return { anonymous, user, administrator, scopes, ...more };
 }
 
-type InPlace = More & Omit<Place, "kind" | "least"> & { readonly signedIn?: true };
+type InContainer = More & Omit<Container, "kind" | "least"> & { readonly signedIn?: true };
 
-function inPlace(kind: Place["kind"], least: Place["least"], success: number, scopes: string, more: InPlace): Line {
-  const { signedIn, top, by, forThis, child, adminsFind, inherits, holds, code, overGit, lacking, ...others } = more;
+function inContainer(
+  kind: Container["kind"],
+  least: Container["least"],
+  success: number,
+  scopes: string,
+  more: InContainer,
+): Line {
+  const {
+    signedIn,
+    top,
+    by,
+    requestRole,
+    child,
+    adminsFind,
+    inherits,
+    holds,
+    code,
+    overGit,
+    missingStatus,
+    ...others
+  } = more;
   const { foundBy, state, answers, ...rest } = others;
   return {
     anonymous: least === "viewer" && !signedIn ? success : 401,
@@ -173,19 +155,19 @@ function inPlace(kind: Place["kind"], least: Place["least"], success: number, sc
     administrator: success,
     scopes,
     ...rest,
-    place: {
+    container: {
       kind,
       least,
       ...(top && { top }),
       ...(by !== undefined && { by }),
-      ...(forThis && { forThis }),
+      ...(requestRole && { requestRole }),
       ...(child && { child }),
       ...(inherits && { inherits }),
       ...(adminsFind && { adminsFind }),
       ...(holds && { holds }),
       ...(code && { code }),
       ...(overGit && { overGit }),
-      ...(lacking !== undefined && { lacking }),
+      ...(missingStatus !== undefined && { missingStatus }),
       ...(foundBy && { foundBy }),
       ...(state && { state }),
       ...(answers && { answers }),
@@ -193,10 +175,35 @@ function inPlace(kind: Place["kind"], least: Place["least"], success: number, sc
   };
 }
 
-/** An endpoint of a group: the least role, what those who have it are answered, and the scopes that open it. */
-export const inGroup = (least: Place["least"], success: number, scopes: string, more: InPlace = {}): Line =>
-  inPlace("group", least, success, scopes, more);
+/** An endpoint of a group: the role that it needs, the status of success, and the scopes of which a token needs one. */
+export const inGroup = (least: Container["least"], success: number, scopes: string, more: InContainer = {}): Line =>
+  inContainer("group", least, success, scopes, more);
 
 /** The same for a project. */
-export const inProject = (least: Place["least"], success: number, scopes: string, more: InPlace = {}): Line =>
-  inPlace("project", least, success, scopes, more);
+export const inProject = (least: Container["least"], success: number, scopes: string, more: InContainer = {}): Line =>
+  inContainer("project", least, success, scopes, more);
+
+/** Statuses for the caller's own object, another user's, and a missing one. */
+export const FOUND = [200, 200, 404] as const;
+export const MADE = [201, 201, 404] as const;
+export const GONE = [204, 204, 404] as const;
+export const ONLY_OWN = [200, 404, 404] as const;
+export const OWN_GONE = [204, 404, 404] as const;
+
+/** Statuses of a request that adds something, which archived or deleted containers refuse. */
+export const CLOSED = { archived: 403, "archived above": 403, "marked for deletion": 403 } as const;
+/** Statuses of a restore, which only works on containers that are marked for deletion. */
+export const NOT_MARKED = { live: 400, archived: 400, "archived above": 400 } as const;
+
+export const TOP = { top: true } as const;
+export const NEW_TOKEN = "name=*&scopes=k8s_proxy";
+export const PICTURE = "file=avatar.gif";
+export const COMMIT = "branch=main&commit_message=x";
+
+/** Everyone who may see the project reads its code; if it is private or restricted to members, only Reporters and above. */
+export const readCode = (child?: CodeChild, more: More = {}): Line =>
+  inProject("viewer", 200, READ_CODE, { code: "read", ...(child && { child }), ...more });
+
+/** A write to the repository of a project, which an archived project refuses. */
+export const changeCode = (status: number, more: InContainer): Line =>
+  inProject("developer", status, WRITE, { code: "push", answers: CLOSED, ...more });

@@ -1,37 +1,37 @@
 import type { Access, Caller } from "#access/access.ts";
-import type { ActingUser, Actor, CallerRow } from "#access/actor.ts";
-import { callerByDigest } from "#access/callers.ts";
+import { type ActingUser, type Actor, actorOf, type TokenRow } from "#access/principal.ts";
+import { tokenByDigest } from "#access/acting-users.ts";
 import { SCOPES } from "#access/scopes.ts";
 import type { Databases } from "#db/database.ts";
 import type { Endpoint } from "#http/endpoint.ts";
 import { LEVELS } from "./callers.ts";
 import type { Cell } from "./cells.ts";
-import type { Line, Place, Visibility } from "./line.ts";
+import type { Line, Container, Visibility } from "./line.ts";
 
 type Rule = Access<object>;
 
-/** Another rule, or other rows to decide by, whether a rule or a handler decides. */
+/** A changed access rule, or a database that returns changed rows to rules and handlers. */
 export interface Weaker {
   readonly access?: Partial<Rule>;
-  /** The same function for all that may be tried at once. */
+  /** Mutants with the same function are tried together. */
   readonly db?: (db: Databases) => Databases;
 }
 
-/** One way to weaken an access rule by a step; some cell of every endpoint that it is done to must notice. */
+/** One way to weaken an access rule; some cell of every endpoint that it applies to must notice. */
 export interface Mutation {
   readonly name: string;
-  /** What is weaker, or nothing where the lines make no difference of it. */
-  weaken(endpoint: Endpoint, lines: readonly Line[], somebody: Actor): Weaker | undefined;
-  /** The cells that are likely to notice, which are asked first. */
+  /** The change, or undefined if the lines do not depend on it. */
+  weaken(endpoint: Endpoint, lines: readonly Line[], otherUser: Actor): Weaker | undefined;
+  /** Whether a cell is likely to notice; such cells run first. */
   likely(cell: Cell): boolean;
 }
 
-/** The rows by which a rule decides about a group or project. */
-interface Seen {
+/** The row by which a rule decides about a group or project. */
+interface ContainerRow {
   readonly level: number;
   readonly visibility: number;
   readonly archived: boolean;
-  readonly code_access?: string;
+  readonly repository_access_level?: string;
 }
 
 const PUBLIC = 20;
@@ -50,8 +50,10 @@ const widened: readonly Mutation[] = SCOPES.map((scope) => ({
 const general: readonly Mutation[] = [
   {
     name: "anyone may",
-    weaken: ({ access }, _, somebody) =>
-      access.signedIn ? { access: { signedIn: false, ...asSomebody(access, somebody) } } : undefined,
+    weaken: ({ access }, _, otherUser) =>
+      access.admits.anonymous
+        ? undefined
+        : { access: { admits: { ...access.admits, anonymous: true }, ...asOtherUser(access, otherUser) } },
     likely: ({ caller }) => caller.role === "anonymous",
   },
   {
@@ -66,10 +68,9 @@ const general: readonly Mutation[] = [
     name: "every user counts as an administrator",
     weaken({ access }, lines) {
       const differs = lines.some(
-        (line) => line.adminsSee !== undefined || line.place || String(line.user) !== String(line.administrator),
+        (line) => line.adminsSee !== undefined || line.container || String(line.user) !== String(line.administrator),
       );
-      const check = async (caller: Caller) =>
-        promoted(await access.check({ ...caller, actor: promotedActor(caller.actor) }));
+      const check = async (caller: Caller) => promoted(await access.check(withUser(caller, { admin: true })));
       return differs ? { access: { check } } : undefined;
     },
     likely: isAs("user", "api"),
@@ -78,7 +79,7 @@ const general: readonly Mutation[] = [
     name: "bots count as people",
     weaken: ({ access }, lines) =>
       lines.some(({ robots }) => robots !== undefined)
-        ? { access: { check: (caller) => access.check({ ...caller, actor: asPerson(caller.actor) }) } }
+        ? { access: { check: (caller) => access.check(withUser(caller, { user_type: "human" })) } }
         : undefined,
     likely: ({ caller }) => caller.name === "service account",
   },
@@ -90,10 +91,10 @@ const general: readonly Mutation[] = [
   },
 ];
 
-type Forgiveness = [how: string, change: (row: CallerRow) => Partial<CallerRow>, whom: string];
+type Oversight = [how: string, change: (row: TokenRow) => Partial<TokenRow>, whom: string];
 
-/** What is wrong with a token or its account, each overlooked in turn, and a caller whom it stands in the way. */
-const FORGIVEN: readonly Forgiveness[] = [
+/** The problems of tokens and accounts, each ignored in turn, with a caller who has the problem. */
+const OVERLOOKED: readonly Oversight[] = [
   ["expired tokens pass", () => ({ expired: false }), "administrator, expired token"],
   ["revoked tokens pass", () => ({ revoked: false }), "administrator, revoked token"],
   ["blocked accounts pass", () => ({ state: "active" }), "administrator, blocked"],
@@ -112,12 +113,12 @@ const FORGIVEN: readonly Forgiveness[] = [
   ],
 ];
 
-const forgiving: readonly Mutation[] = FORGIVEN.map(([name, change, whom]) => ({
+const overlooking: readonly Mutation[] = OVERLOOKED.map(([name, change, whom]) => ({
   name,
   weaken: ({ access }) => ({
     access: {
-      findCaller: async (db, digest) => {
-        const row = await (access.findCaller ?? callerByDigest)(db, digest);
+      findToken: async (db, digest) => {
+        const row = await (access.findToken ?? tokenByDigest)(db, digest);
         return row && { ...row, ...change(row) };
       },
     },
@@ -125,63 +126,71 @@ const forgiving: readonly Mutation[] = FORGIVEN.map(([name, change, whom]) => ({
   likely: isAs(whom, "api"),
 }));
 
-/** Steps by which the rule of a group or project gets weaker. */
-const inPlaces: readonly Mutation[] = [
-  seen(
+/** Ways to weaken the rule of a group or project. */
+const inContainers: readonly Mutation[] = [
+  changedRow(
     "who has one role less may",
     isRole,
-    ({ level }, place) => ({ level: level >= levelBelow(place) ? Math.max(level, levelOf(place)) : level }),
-    ({ caller, line, visibility }) => visibility === "private" && caller.name === nameBelow(line.place),
+    ({ level }, container) => ({ level: level >= levelBelow(container) ? Math.max(level, levelOf(container)) : level }),
+    ({ caller, line, visibility }) => visibility === "private" && caller.name === nameBelow(line.container),
   ),
-  seen("whoever sees it may", isRole, () => ({ level: LEVELS.owner }), isAt("user", "public")),
-  seen(
+  changedRow("whoever sees it may", isRole, () => ({ level: LEVELS.owner }), isAt("user", "public")),
+  changedRow(
     "whoever reads code may push it",
-    ({ code, forThis }) => code !== undefined && forThis !== undefined,
+    ({ code, requestRole }) => code !== undefined && requestRole !== undefined,
     ({ level }) => ({ level: level >= LEVELS.reporter ? Math.max(level, LEVELS.developer) : level }),
     isAt("reporter", "private"),
   ),
-  seen(
+  changedRow(
     "what is archived can be pushed to",
-    ({ code, forThis }) => code === "push" || (code !== undefined && forThis !== undefined),
+    ({ code, requestRole }) => code === "push" || (code !== undefined && requestRole !== undefined),
     () => ({ archived: false }),
     ({ caller, state }) => caller.name === "owner" && state.startsWith("archived"),
   ),
-  seen(
+  changedRow(
     "code is for everybody who sees the project",
     ({ code }) => code !== undefined,
-    () => ({ code_access: "enabled" }),
+    () => ({ repository_access_level: "enabled" }),
     ({ caller, state }) => caller.name === "owner" && state === "code for nobody",
   ),
   {
     name: "what is marked for deletion can be pushed to",
     weaken: (_, lines) =>
-      placesOf(lines).some(({ code, forThis }) => code === "push" || (code && forThis)) ? neverEnding : undefined,
+      containersOf(lines).some(({ code, requestRole }) => code === "push" || (code && requestRole))
+        ? neverDeleted
+        : undefined,
     likely: ({ caller, state }) => caller.name === "owner" && state === "marked for deletion",
   },
-  seen("everything counts as public", isAny, () => ({ visibility: PUBLIC }), isAt("user", "private")),
-  seen(
+  changedRow("everything counts as public", isAny, () => ({ visibility: PUBLIC }), isAt("user", "private")),
+  changedRow(
     "what is internal counts as public",
     isAny,
     ({ visibility }) => ({ visibility: visibility === INTERNAL ? PUBLIC : visibility }),
     isAt("external user", "internal"),
   ),
-  reworded("expired memberships count", "owner, expired", isAny, /\(m\.expires_at is null or [^)]*\)[^)]*\)/g, "true"),
-  reworded(
+  changedStatement(
+    "expired memberships count",
+    "owner, expired",
+    isAny,
+    /\(m\.expires_at is null or [^)]*\)[^)]*\)/g,
+    "true",
+  ),
+  changedStatement(
     "expired shares count",
     "owner by an expired share",
     isAny,
     /\(s\.expires_at is null or [^)]*\)[^)]*\)/g,
     "true",
   ),
-  reworded("minimal access reaches down", "minimal above", isBelow, /m\.access_level >= 10 and/g, ""),
-  reworded(
+  changedStatement("minimal access reaches down", "minimal above", isBelow, /m\.access_level >= 10 and/g, ""),
+  changedStatement(
     "a share gives what its members have",
     "guest, by the limit of a share",
     isRole,
     /least\(s\.access_level, (m\.access_level)\)/g,
     "$1",
   ),
-  reworded(
+  changedStatement(
     "a share gives all that it may",
     "guest, by a share",
     isRole,
@@ -192,9 +201,10 @@ const inPlaces: readonly Mutation[] = [
     name: "external users count as others",
     weaken({ access }, lines) {
       const differs = lines.some(
-        ({ place, user }) => place && place.foundBy !== "members" && place.foundBy !== "its own" && user !== 404,
+        ({ container, user }) =>
+          container && container.foundBy !== "members" && container.foundBy !== "its own" && user !== 404,
       );
-      const check = (caller: Caller) => access.check({ ...caller, actor: insider(caller.actor) });
+      const check = (caller: Caller) => access.check(withUser(caller, { external: false }));
       return differs ? { access: { check } } : undefined;
     },
     likely: isAt("external user", "internal"),
@@ -202,98 +212,101 @@ const inPlaces: readonly Mutation[] = [
   {
     name: "a list shows everything",
     weaken({ access }, lines) {
-      const lists = placesOf(lines).some(
-        ({ holds, foundBy }) => foundBy || holds === "subgroups" || holds === "projects",
+      const lists = containersOf(lines).some(
+        ({ holds, foundBy }) => foundBy || holds === "subgroup" || holds === "project inside",
       );
       const check = async (caller: Caller) => promoted(await access.check(caller));
       return lists ? { access: { check } } : undefined;
     },
-    likely: ({ caller, visibility, line: { place } }) =>
-      caller.name === "user" && visibility === (place?.foundBy ? "private" : "public"),
+    likely: ({ caller, visibility, line: { container } }) =>
+      caller.name === "user" && visibility === (container?.foundBy ? "private" : "public"),
   },
   {
     name: "those not signed in count as others",
-    weaken: ({ access }, lines, somebody) =>
-      !access.signedIn && placesOf(lines).length > 0 ? { access: asSomebody(access, somebody) } : undefined,
+    weaken: ({ access }, lines, otherUser) =>
+      access.admits.anonymous && containersOf(lines).length > 0
+        ? { access: asOtherUser(access, otherUser) }
+        : undefined,
     likely: ({ caller, visibility }) => caller.role === "anonymous" && visibility === "internal",
   },
   {
-    name: "an address of before is told to everybody",
+    name: "a previous path redirects everybody",
     weaken({ access }, lines) {
-      const check = (caller: Caller) => access.check(isId(caller.path["id"]) ? caller : publicly(caller));
-      return placeOf(lines)?.by === undefined && placeOf(lines) ? { access: { check } } : undefined;
+      const check = (caller: Caller) => access.check(isId(caller.path["id"]) ? caller : asPublic(caller));
+      return containerOf(lines)?.by === undefined && containerOf(lines) ? { access: { check } } : undefined;
     },
     likely: ({ caller, form, visibility }) => form === "old path" && caller.name === "user" && visibility === "private",
   },
 ];
 
-export const mutations: readonly Mutation[] = [...widened, ...general, ...forgiving, ...inPlaces];
+export const mutations: readonly Mutation[] = [...widened, ...general, ...overlooking, ...inContainers];
 
-const placesOf = (lines: readonly Line[]): Place[] => lines.flatMap(({ place }) => place ?? []);
+const containersOf = (lines: readonly Line[]): Container[] => lines.flatMap(({ container }) => container ?? []);
 
-/** The places that are looked up to decide. */
-const lookedUp = (lines: readonly Line[]): Place[] =>
-  placesOf(lines).filter(({ foundBy, least }) => !foundBy && least !== "administrator");
+/** The containers that a rule looks up. */
+const lookedUp = (lines: readonly Line[]): Container[] =>
+  containersOf(lines).filter(({ foundBy, least }) => !foundBy && least !== "administrator");
 
-const placeOf = (lines: readonly Line[]): Place | undefined => lookedUp(lines)[0];
+const containerOf = (lines: readonly Line[]): Container | undefined => lookedUp(lines)[0];
 
-const LEAST_FIRST = Object.values(LEVELS);
-/** The least role that opens the place where nothing else does. */
-function levelOf({ least, code }: Place): number {
+const ASCENDING_LEVELS = Object.values(LEVELS);
+/** The role that a private container needs. */
+function levelOf({ least, code }: Container): number {
   if (least === "viewer") return code ? LEVELS.reporter : 0;
   return least === "administrator" ? 0 : LEVELS[least];
 }
-function levelBelow(place: Place): number {
-  return LEAST_FIRST.findLast((level) => level < levelOf(place)) ?? 0;
+function levelBelow(container: Container): number {
+  return ASCENDING_LEVELS.findLast((level) => level < levelOf(container)) ?? 0;
 }
 
-function nameBelow(place: Place | undefined): string | undefined {
-  return place && Object.entries(LEVELS).find(([, level]) => level === levelBelow(place))?.[0];
+function nameBelow(container: Container | undefined): string | undefined {
+  return container && Object.entries(LEVELS).find(([, level]) => level === levelBelow(container))?.[0];
 }
 
 function isAny(): boolean {
   return true;
 }
-function isBelow({ top }: Place): boolean {
+function isBelow({ top }: Container): boolean {
   return !top;
 }
-function isRole({ least, code }: Place): boolean {
+function isRole({ least, code }: Container): boolean {
   return least !== "viewer" || code !== undefined;
 }
 
 const isId = (text = "") => /^\d+$/.test(text);
-const publicly = (caller: Caller): Caller => ({
+const asPublic = (caller: Caller): Caller => ({
   ...caller,
-  db: changing(caller.db, isSeen, () => ({ visibility: PUBLIC })),
+  db: withChangedRows(caller.db, isContainerRow, () => ({ visibility: PUBLIC })),
 });
 
-/** A mutation of the rows by which is decided. */
-function seen(
+/** A mutation of the rows that a rule reads. */
+function changedRow(
   name: string,
-  concerns: (place: Place) => boolean,
-  change: (row: Seen, place: Place) => Partial<Seen>,
+  concerns: (container: Container) => boolean,
+  change: (row: ContainerRow, container: Container) => Partial<ContainerRow>,
   likely: Mutation["likely"],
 ): Mutation {
   const known = new Map<number, NonNullable<Weaker["db"]>>();
-  const weakerDb = (place: Place) => (db: Databases) => changing(db, isSeen, (row) => change(row, place));
+  const weakerDb = (container: Container) => (db: Databases) =>
+    withChangedRows(db, isContainerRow, (row) => change(row, container));
   return {
     name,
     weaken(_, lines) {
-      const place = lookedUp(lines).find(concerns);
-      if (!place) return undefined;
-      const db = known.get(levelOf(place)) ?? weakerDb(place);
-      known.set(levelOf(place), db);
+      const container = lookedUp(lines).find(concerns);
+      if (!container) return undefined;
+      const db = known.get(levelOf(container)) ?? weakerDb(container);
+      known.set(levelOf(container), db);
       return { db };
     },
     likely,
   };
 }
 
-/** A mutation of the statement by which they are found. */
-function reworded(
+/** A mutation of the statement that reads them. */
+function changedStatement(
   name: string,
   whom: string,
-  concerns: (place: Place) => boolean,
+  concerns: (container: Container) => boolean,
   pattern: RegExp,
   by: string,
 ): Mutation {
@@ -302,23 +315,23 @@ function reworded(
     if (!known.has(lookup)) known.set(lookup, { ...lookup, text: lookup.text.replaceAll(pattern, by) });
     return known.get(lookup) as L;
   }
-  const weaker: Weaker = { db: (db) => loading(db, reword) };
+  const weaker: Weaker = { db: (db) => withChangedLookups(db, reword) };
   return {
     name,
     weaken(_, lines) {
-      const place = placeOf(lines);
-      return place && concerns(place) ? weaker : undefined;
+      const container = containerOf(lines);
+      return container && concerns(container) ? weaker : undefined;
     },
     likely: isAt(whom, "private"),
   };
 }
 
-function loading(db: Databases, reword: <L extends { readonly text: string }>(lookup: L) => L): Databases {
+function withChangedLookups(db: Databases, reword: <L extends { readonly text: string }>(lookup: L) => L): Databases {
   return { ...db, point: { ...db.point, load: (lookup, key) => db.point.load(reword(lookup), key) } };
 }
 
-/** The rows of one kind, read otherwise than they are. */
-function changing<R extends object>(
+/** A database that returns changed rows of one kind. */
+function withChangedRows<R extends object>(
   db: Databases,
   concerns: (row: object) => row is R,
   change: (row: R) => Partial<R>,
@@ -335,11 +348,11 @@ function changing<R extends object>(
   };
 }
 
-/** A row that says whether what it is about comes to its end. */
-const isEnding = (row: object): row is { readonly ending: boolean } => "ending" in row;
-const neverEnding: Weaker = { db: (db) => changing(db, isEnding, () => ({ ending: false })) };
+/** A row with the state of deletion. */
+const hasDeletion = (row: object): row is { readonly pending_deletion: boolean } => "pending_deletion" in row;
+const neverDeleted: Weaker = { db: (db) => withChangedRows(db, hasDeletion, () => ({ pending_deletion: false })) };
 
-const isSeen = (row: object): row is Seen => "level" in row && "visibility" in row;
+const isContainerRow = (row: object): row is ContainerRow => "level" in row && "visibility" in row;
 
 function isAs(name: string, scope: string) {
   return ({ caller, scopes }: Cell) => caller.name === name && scopes?.[0] === scope;
@@ -349,24 +362,22 @@ function isAt(name: string, visibility: Visibility) {
   return (cell: Cell) => cell.visibility === visibility && isAs(name, "api")(cell);
 }
 
-const asSomebody = (rule: Rule, somebody: Actor): Partial<Rule> => ({
-  check: (caller: Caller) => rule.check({ ...caller, actor: caller.actor ?? somebody }),
+const asOtherUser = (rule: Rule, otherUser: Actor): Partial<Rule> => ({
+  check: (caller: Caller) => rule.check({ ...caller, principal: actorOf(caller.principal) ?? otherUser }),
 });
 
-const insider = (actor: Actor | null): Actor | null => actor && { ...actor, user: { ...actor.user, external: false } };
+/** The same request by a changed user; a request without a user stays as it is. */
+const withUser = ({ principal, ...caller }: Caller, changes: Partial<ActingUser>): Caller => ({
+  ...caller,
+  principal: "user" in principal ? { ...principal, user: { ...principal.user, ...changes } } : principal,
+});
 
-const asPerson = (actor: Actor | null): Actor | null =>
-  actor && { ...actor, user: { ...actor.user, user_type: "human" } };
-
-const promotedActor = (actor: Actor | null): Actor | null =>
-  actor && { ...actor, user: { ...actor.user, admin: true } };
-
-/** What the rule hands on, with every account in it an administrator's. */
+/** The result of a rule, with every account in it turned into an administrator. */
 function promoted(granted: object): object {
   const { actor, user } = granted as { actor?: Actor | null; user?: ActingUser };
   return {
     ...granted,
-    ...(actor && { actor: promotedActor(actor) }),
+    ...(actor && { actor: { ...actor, user: { ...actor.user, admin: true } } }),
     ...(user && { user: { ...user, admin: true } }),
   };
 }

@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import type { Database } from "#db/types.ts";
 import { type End, type Level, LEVELS } from "./callers.ts";
+import { newSshKey } from "#test/support/ssh-keys.ts";
 import type { Visibility } from "./line.ts";
 
 /** A row to be inserted; all rows of one call have the same columns. */
@@ -10,10 +11,14 @@ export type Row = Readonly<Record<string, unknown>>;
 export type Table = keyof Database;
 export type At = { readonly group_id: number } | { readonly project_id: number };
 
+/** The column that references the group or project. */
+export const at = ({ kind, id }: { readonly kind: string; readonly id: number }): At =>
+  kind === "group" ? { group_id: id } : { project_id: id };
+
 const LEVEL_OF = { private: 0, internal: 10, public: 20 } as const;
 const DAY = 86_400_000;
 
-/** A name that nothing has. */
+/** A unique name. */
 export const word = () => `p${randomBytes(9).toString("hex")}`;
 
 const dateOf = (ends: End | undefined) =>
@@ -29,7 +34,7 @@ export const share = (at: At, with_group_id: number, upTo: Level, ends?: End): R
   ...{ with_group_id, access_level: LEVELS[upTo], expires_at: dateOf(ends) },
 });
 
-interface PlaceColumns {
+interface ContainerColumns {
   readonly path?: string;
   readonly name?: string;
   readonly visibility?: Visibility;
@@ -40,36 +45,43 @@ interface PlaceColumns {
   readonly preferences?: object;
 }
 
-const place = ({ path = word(), name = path, visibility = "public", ...columns }: PlaceColumns): Row => ({
+const containerRow = ({ path = word(), name = path, visibility = "public", ...columns }: ContainerColumns): Row => ({
   ...{ path, name, archived: false, marked_for_deletion_at: null, ...columns },
   visibility: LEVEL_OF[visibility],
 });
 
-export const group = (parent_id: number | null, columns: PlaceColumns = {}): Row => ({
+export const group = (parent_id: number | null, columns: ContainerColumns = {}): Row => ({
   ...{ kind: "group", parent_id },
-  ...place(columns),
+  ...containerRow(columns),
 });
 
-export const project = (namespace_id: number, columns: PlaceColumns = {}): Row => ({
+export const project = (namespace_id: number, columns: ContainerColumns = {}): Row => ({
   ...{ namespace_id, default_branch: "main" },
-  ...place(columns),
+  ...containerRow(columns),
 });
 
-/** The name under which the log has what was not done by a request. */
+/** The prefix of the names of fixtures that callers keep. */
+export const KNOWN_PREFIX = "kept-";
+
+/** The event of audit rows that fixtures insert. */
 export const MADE = "made_by_matrix";
 
-export const event = (entity_type: "Group" | "Project", entity_id: number): Row => ({
-  ...{ event: MADE, actor_name: "matrix", request_id: word(), ip_address: "192.0.2.1" },
-  ...{ entity_type, entity_id, target_type: entity_type, target_id: entity_id, target_name: "made" },
+/** A digest of a secret that nobody knows. */
+export const randomDigest = () => String.raw`\x${randomBytes(32).toString("hex")}`;
+
+/** A token whose value nobody knows. */
+export const token = (user_id: number, { impersonation = false } = {}): Row => ({
+  ...{ user_id, name: word(), scopes: ["api"], token_digest: randomDigest() },
+  ...{ impersonation, created_at: new Date().toISOString() },
 });
 
-/** A domain that a group says is its own. */
-export const domain = (group_id: number): Row => ({
-  ...{ group_id, domain: `${word()}.test`, verification_code: word() },
-  created_at: new Date().toISOString(),
+/** An SSH key, by its title. */
+export const sshKey = (user_id: number, title: string, kind: "user" | "deploy" = "user"): Row => ({
+  ...{ user_id, title, key: newSshKey(), fingerprint_sha256: title },
+  ...{ kind, usage_type: "auth", created_at: new Date().toISOString() },
 });
 
-/** Rows go in by one statement a table, whatever their number, and come back in no order. */
+/** Inserts any number of rows with one statement; they are returned in no particular order. */
 export async function insert(db: Db, table: Table, rows: readonly Row[]): Promise<Row[]> {
   const [first] = rows;
   if (!first) return [];
@@ -81,7 +93,7 @@ export async function insert(db: Db, table: Table, rows: readonly Row[]): Promis
   return made;
 }
 
-/** The ids of new rows in the order of the rows, which differ in the column `by`. */
+/** Inserts rows and returns their ids in the same order; the column `by` is unique among them. */
 export async function insertForIds(db: Db, table: Table, rows: readonly Row[], by = "path"): Promise<number[]> {
   const made = await insert(db, table, rows);
   const ids = new Map(made.map((row) => [row[by], row["id"] as number]));
@@ -89,6 +101,24 @@ export async function insertForIds(db: Db, table: Table, rows: readonly Row[], b
 }
 
 export async function insertForId(db: Db, table: Table, row: Row): Promise<number> {
-  const [id] = await insertForIds(db, table, [row], ["request_id", "domain"].find((by) => by in row) ?? "path");
-  return id ?? 0;
+  const [made] = await insert(db, table, [row]);
+  return made?.["id"] as number;
+}
+
+/** A public project in the namespace of each user, who owns it. */
+export async function personalProjects(db: Db, users: readonly { readonly id: number }[]): Promise<number[]> {
+  const { rows } = await sql<{ id: number; namespace_id: number }>`
+    select id, namespace_id from users where id = any(${users.map(({ id }) => id)}::bigint[])`.execute(db);
+  const namespaces = new Map(rows.map(({ id, namespace_id }) => [id, namespace_id]));
+  const ids = await insertForIds(
+    db,
+    "projects",
+    users.map(({ id }) => project(namespaces.get(id) ?? 0)),
+  );
+  await insert(
+    db,
+    "members",
+    users.map(({ id }, index) => membership({ project_id: ids[index] ?? 0 }, id, "owner")),
+  );
+  return ids;
 }

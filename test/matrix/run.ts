@@ -2,25 +2,26 @@ import { EventEmitter } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Actor } from "#access/actor.ts";
-import { actingUserByIdOrName } from "#access/callers.ts";
+import type { Actor } from "#access/principal.ts";
+import { actingUserByIdOrName } from "#access/acting-users.ts";
 import { buildApp, type Operation, operationsOf } from "#http/app.ts";
-import { resources } from "#resources/index.ts";
+import { constraints } from "#domains/constraints.ts";
+import { resources } from "#domains/index.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
-import { type Answer, askAll, isRead, keptPlaces } from "./ask.ts";
+import { type Answer, runAll, isRead, sharedContainers } from "./requests.ts";
 import { type Cell, cellsOf, keyOf, linesOf, type Size } from "./cells.ts";
-import { furtherLines, lines } from "./lines.ts";
+import { lines, duplicateLines } from "./lines.ts";
 import { type Mutation, mutations, type Weaker } from "./mutants.ts";
 import { makeWorld, type World } from "./world.ts";
 
-/** Asks every endpoint as every caller and compares with the lines; then weakens every rule and expects to notice. */
-const MOST_TOLD = 5;
-/** Cells that are asked first of those likely to notice a weaker rule. */
-const FIRST = 2;
-/** Endpoints after which there is much more of everything than before. */
-const SETTLE_EVERY = 10;
-/** What is expected comes from these files alone, so they know nothing of the code that is tested. */
-const INDEPENDENT = ["line", "lines", "callers", "model"];
+/** Calls every endpoint as every caller and compares with the lines; then weakens every rule and expects to notice. */
+const MAX_SHOWN = 5;
+/** How many likely cells of each endpoint run first to notice a weaker rule. */
+const FIRST_CELLS = 2;
+/** After so many endpoints the statistics of PostgreSQL are updated. */
+const ANALYZE_INTERVAL = 10;
+/** Expectations come from the contracts and these files only, so they must not import the tested code. */
+const INDEPENDENT = ["line", "callers", "model"];
 
 const { values } = parseArgs({
   options: { full: { type: "boolean", default: false }, only: { type: "string", default: "" } },
@@ -35,7 +36,7 @@ checkIndependence();
 checkLines(operationsOf(resources));
 const operations = operationsOf(resources).filter((operation) => keyOf(operation).includes(values.only));
 
-// Who injects a request listens to its answer, too, beside all who do over a wire.
+// An injected request adds a listener to each response.
 EventEmitter.defaultMaxListeners = 20;
 const app = await testApp({ env: { FAIRLEAD_LOG_LEVEL: "silent" } });
 const world = await makeWorld(app);
@@ -43,16 +44,16 @@ await runCells(app, world);
 await runMutants(app, world);
 await app.close();
 
-tell(problems);
+report(problems);
 console.log(`matrix: ${passed} passed, ${problems.length} failed`);
 process.exit(passed > 0 && problems.length === 0 ? 0 : 1);
 
-/** A few problems of each endpoint: one mistake turns hundreds of cells red. */
-function tell(problems: readonly string[]) {
+/** Prints a few problems of each endpoint: one mistake can fail hundreds of cells. */
+function report(problems: readonly string[]) {
   const byPlace = Map.groupBy(problems, (problem) => problem.split(" ", 2).join(" "));
   for (const some of byPlace.values()) {
-    for (const problem of some.slice(0, MOST_TOLD)) console.log(`✖ ${problem}`);
-    if (some.length > MOST_TOLD) console.log(`  … and ${some.length - MOST_TOLD} more`);
+    for (const problem of some.slice(0, MAX_SHOWN)) console.log(`✖ ${problem}`);
+    if (some.length > MAX_SHOWN) console.log(`  … and ${some.length - MAX_SHOWN} more`);
   }
 }
 
@@ -70,8 +71,8 @@ function checkIndependence() {
 function checkLines(known: readonly Operation[]) {
   for (const operation of known) check(keyOf(operation) in lines, `no line for ${keyOf(operation)}`);
   const served = new Set(known.map(keyOf));
-  for (const key of Object.keys({ ...lines, ...furtherLines }))
-    check(served.has(key), `the line ${key} is for no endpoint`);
+  for (const key of Object.keys(lines)) check(served.has(key), `the line ${key} is for no endpoint`);
+  check(duplicateLines.length === 0, `two contracts have lines for ${duplicateLines.join(", ")}`);
 }
 
 async function runCells(app: TestApp, world: World) {
@@ -81,12 +82,12 @@ async function runCells(app: TestApp, world: World) {
   let written = 0;
   for (const [index, operation] of operations.entries()) {
     const cells = cellsIn(operation, size);
-    const untouched = await keptPlaces(world, cells);
-    if (index % SETTLE_EVERY === 0) await world.land.settle();
-    const digest = await world.land.digestOf(untouched);
-    const answers = await askAll(app.app, world, cells);
-    check((await world.land.digestOf(untouched)) === digest, `${keyOf(operation)}: a refused request wrote something`);
-    for (const answer of answers) check(answer.problem === undefined, told(answer));
+    const untouched = await sharedContainers(world, cells);
+    if (index % ANALYZE_INTERVAL === 0) await world.tree.analyze();
+    const digest = await world.tree.digestOf(untouched);
+    const answers = await runAll(app.app, world, cells);
+    check((await world.tree.digestOf(untouched)) === digest, `${keyOf(operation)}: a refused request wrote something`);
+    for (const answer of answers) check(answer.problem === undefined, described(answer));
     count += answers.length;
     written += answers.filter(({ cell, status }) => !isRead(cell.verb) && !cell.line.unaudited && status < 300).length;
   }
@@ -95,23 +96,23 @@ async function runCells(app: TestApp, world: World) {
   console.log(`cells: ${count}, of which ${written} wrote, in ${seconds(started)}`);
 }
 
-/** Every mutation is done to many endpoints at once: they do not know of each other. */
+/** Applies every mutation to many endpoints at once, since endpoints are independent of each other. */
 async function runMutants(app: TestApp, world: World) {
   const started = performance.now();
   const cells = new Map(operations.map((operation) => [operation, mutableCells(operation)]));
-  const somebody = await actorOf(app, world);
+  const otherUser = await actorOf(app, world);
   let count = 0;
   let caught = 0;
   for (const mutation of mutations) {
     const mutants = operations.flatMap((operation) => {
       const known = linesOf(operation);
-      // A rule that looks at nobody cannot be weaker.
+      // A rule that ignores credentials cannot be weakened.
       if (known.every(({ ignoresCredentials }) => ignoresCredentials)) return [];
-      const weaker = mutation.weaken(operation.endpoint, known, somebody);
+      const weaker = mutation.weaken(operation.endpoint, known, otherUser);
       return weaker ? [{ operation, weaker }] : [];
     });
     for (const some of Map.groupBy(mutants, ({ weaker }) => weaker.db).values()) {
-      const noticed = await noticing(app, world, some, mutation, cells);
+      const noticed = await noticedOperations(app, world, some, mutation, cells);
       for (const { operation } of some)
         check(noticed.has(operation), `no cell notices that in ${operation.name} ${mutation.name}`);
       count += some.length;
@@ -121,8 +122,8 @@ async function runMutants(app: TestApp, world: World) {
   console.log(`mutants: ${caught} of ${count} caught, in ${seconds(started)}`);
 }
 
-/** The operations of which a cell notices that they are weaker: a few likely ones of each are asked first, then all. */
-async function noticing(
+/** The operations whose weakening some cell notices: a few likely cells of each run first, then all. */
+async function noticedOperations(
   { services }: TestApp,
   world: World,
   mutants: readonly { operation: Operation; weaker: Weaker }[],
@@ -134,15 +135,15 @@ async function noticing(
     { ...endpoint, access: { ...endpoint.access, ...weaker.access } },
   ]);
   const db = mutants[0]?.weaker.db?.(services.db) ?? services.db;
-  const app = buildApp({ ...services, db }, { weakened: Object.fromEntries(endpoints) });
+  const app = buildApp({ ...services, db }, { weakened: Object.fromEntries(endpoints) }, { constraints });
   await app.ready();
   const of = (operation: Operation) => cells.get(operation) ?? [];
-  const first = mutants.flatMap(({ operation }) => of(operation).filter(likely).slice(0, FIRST));
-  const noticed = new Set(problemsAmong(await askAll(app, world, first, { apart: true })));
+  const first = mutants.flatMap(({ operation }) => of(operation).filter(likely).slice(0, FIRST_CELLS));
+  const noticed = new Set(problemsAmong(await runAll(app, world, first, { apart: true })));
   for (const { operation } of mutants) {
     if (noticed.has(operation)) continue;
     const rest = of(operation).toSorted((a, b) => Number(likely(b)) - Number(likely(a)));
-    const [found] = problemsAmong(await askAll(app, world, rest, { apart: true, untilProblem: true }));
+    const [found] = problemsAmong(await runAll(app, world, rest, { apart: true, untilProblem: true }));
     if (found) noticed.add(found);
   }
   await app.close();
@@ -153,7 +154,7 @@ function problemsAmong(answers: readonly Answer[]): Operation[] {
   return answers.filter(({ problem }) => problem !== undefined).map(({ cell }) => cell.operation);
 }
 
-/** The cells that can tell a rule from a weaker one. */
+/** The cells that can distinguish a rule from a weaker one. */
 function mutableCells(operation: Operation): Cell[] {
   return cellsIn(operation, "every pair").filter(
     ({ verb, form, expected }) =>
@@ -165,17 +166,17 @@ function cellsIn(operation: Operation, size: Size): Cell[] {
   return linesOf(operation).flatMap((line) => cellsOf(operation, line, size));
 }
 
-/** The user as whom a weakened rule takes those who are not signed in. */
-async function actorOf({ services }: TestApp, { somebody }: World): Promise<Actor> {
-  const user = await actingUserByIdOrName(services.db, somebody.username);
-  if (!user) throw new Error("the somebody of the matrix is gone");
-  return { kind: "user by token", user, token: { id: somebody.tokenId, scopes: ["api"] } };
+/** The user that a weakened rule substitutes for anonymous callers. */
+async function actorOf({ services }: TestApp, { otherUser }: World): Promise<Actor> {
+  const user = await actingUserByIdOrName(services.db, otherUser.username);
+  if (!user) throw new Error("the other user of the matrix is missing");
+  return { kind: "user by token", user, token: { id: otherUser.tokenId, scopes: ["api"] } };
 }
 
-function told({ cell, problem }: Answer): string {
+function described({ cell, problem }: Answer): string {
   const { verb, operation, form, caller, scopes, owner, broken, line, visibility, state } = cell;
-  const place = line.place ? `${visibility} ${state} ${line.place.kind}` : "";
-  const notes = [form === "plain" ? "" : form, owner, place, broken ? `unreadable ${broken}` : ""];
+  const container = line.container ? `${visibility} ${state} ${line.container.kind}` : "";
+  const notes = [form === "plain" ? "" : form, owner, container, broken ? `unreadable ${broken}` : ""];
   return `${verb} ${operation.endpoint.path} as ${caller.name} with scopes [${scopes?.join(" ") ?? ""}], ${notes.filter(Boolean).join(", ")}: ${problem}`;
 }
 

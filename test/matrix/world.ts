@@ -1,28 +1,29 @@
 import { randomBytes } from "node:crypto";
 import { sql } from "kysely";
 import { tokenDigest } from "#access/authenticate.ts";
-import { csrfTokenOf, newSessionSecret } from "#access/sessions.ts";
+import type { FixtureContext } from "#test/contract.ts";
 import type { TestApp, TestUser } from "#test/support/app.ts";
 import { callers, members, type SudoTarget } from "./callers.ts";
-import { makeLand, type Land, type MadePlace, type PlaceWish } from "./land.ts";
-import type { Possession } from "./line.ts";
-import { give, renew } from "./possessions.ts";
-import { MADE } from "./rows.ts";
+import { makeTree, type Tree, type TestContainer, type ContainerSpec } from "./tree.ts";
+import { contracts } from "#test/support/contracts.ts";
+import { makeFixtures, makeFixtureContext } from "#test/support/fixtures.ts";
+import { beginSession } from "#test/support/sessions.ts";
+import { MADE, word } from "./rows.ts";
 
-/** A wish with a name gets the same thing each time. */
-interface Kept {
-  readonly kept?: string;
+/** Specs with the same name share one object. */
+interface Shareable {
+  readonly sharedAs?: string;
 }
 
-/** Makes what is wished for, all at once; nothing for no wish. */
-export interface Stock<W extends Kept, M> {
-  of(wishes: readonly (W | undefined)[]): Promise<(M | undefined)[]>;
-  /** What is kept, with the wish for it. */
-  kept(): readonly (readonly [W, M])[];
+/** Creates objects in bulk; undefined specs are skipped. */
+export interface Factory<W extends Shareable, M> {
+  of(specs: readonly (W | undefined)[]): Promise<(M | undefined)[]>;
+  /** The shared objects, with their specs. */
+  shared(): readonly (readonly [W, M])[];
 }
 
-/** A token to be made. */
-export interface Wish extends Kept {
+/** A token to create. */
+export interface TokenSpec extends Shareable {
   readonly user: number;
   readonly scopes: readonly string[];
   readonly expired?: boolean;
@@ -30,35 +31,34 @@ export interface Wish extends Kept {
   readonly previous?: number;
 }
 
-export interface Made {
+export interface TestToken {
   readonly id: number;
   readonly token: string;
 }
 
-/** The accounts that the cells act with, and what is made for them in bulk, so that no cell disturbs another. */
+/** The accounts of the callers, and the data that is created for cells in bulk, so that no cell disturbs another. */
 export interface World {
   /** The account of each caller, by the caller's name. */
   readonly accounts: ReadonlyMap<string, Account>;
   readonly targets: Readonly<Record<Exclude<SudoTarget, "missing">, Account>>;
-  /** Whose things are foreign to every caller. */
-  readonly somebody: Account;
+  /** The owner of objects that belong to no caller. */
+  readonly otherUser: Account;
   makeAccount(columns?: Parameters<TestApp["makeUser"]>[0]): Promise<Account>;
-  readonly land: Land;
-  readonly tokens: Stock<Wish, Made>;
+  readonly context: FixtureContext;
+  readonly tree: Tree;
+  readonly tokens: Factory<TokenSpec, TestToken>;
   /** Groups and projects. */
-  readonly places: Stock<PlaceWish, MadePlace>;
-  /** Somebody new, with these columns; by one name always the same. */
-  newcomer(columns?: Readonly<Record<string, unknown>>, kept?: string): Promise<number>;
-  /** Gives a user something, and says by what name it is called in a path. */
-  give(kind: Possession, userId: number, callerId: number): Promise<string>;
-  /** Makes accounts as they were before requests gave them more, or set them otherwise. */
-  renew(): Promise<void>;
-  /** Somebody new who can sign in. */
-  newPerson(): Promise<{ readonly login: string; readonly password: string }>;
-  /** Begins a session; gives the headers by which a page of ours shows it. */
+  readonly containers: Factory<ContainerSpec, TestContainer>;
+  /** A new user with these columns; the same name returns the same user. */
+  newcomer(columns?: Readonly<Record<string, unknown>>, sharedAs?: string): Promise<number>;
+  /** Creates a fixture for a user and returns its name in a path. */
+  give(kind: string, userId: number, callerId: number): Promise<string>;
+  /** Undoes what requests added to accounts or changed in them. */
+  resetAccounts(): Promise<void>;
+  /** The values of the names in braces in what a line sends. */
+  valuesIn(send: string): Promise<Readonly<Record<string, string>>>;
+  /** Creates a session and returns the headers that a page of ours sends with it. */
   signIn(userId: number): Promise<Record<string, string>>;
-  /** Mails a link to somebody new; gives its secret. */
-  mailLink(purpose: "confirm" | "reset"): Promise<string>;
   isRevoked(tokenIds: readonly number[]): Promise<boolean[]>;
   auditRows(): Promise<number>;
 }
@@ -67,10 +67,10 @@ export interface Account extends TestUser {
   readonly namespaceId: number;
 }
 
-/** A name or an id that nothing has. */
-export const NOBODY = "4503599627370495";
+/** A name or id that does not exist. */
+export const MISSING_ID = "4503599627370495";
 
-/** The avatar that every place has. */
+/** The avatar that every container has. */
 export const GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
 
 export async function makeWorld(app: TestApp): Promise<World> {
@@ -93,28 +93,29 @@ export async function makeWorld(app: TestApp): Promise<World> {
     internal: await makeAccount({ user_type: "alert_bot" }),
   };
   const newcomers = new Map<string, Promise<number>>();
-  const password = "Seven-Bells-In-The-Fog";
-  const password_digest = await app.services.passwords.hash(password);
-  const somebody = await makeAccount();
+  const otherUser = await makeAccount();
   const everybody = [...accounts.values(), ...Object.values(targets)];
-  const land = await makeLand(app.services, makeAccount, somebody, everybody, await app.services.blobs.put(GIF));
+  const context = makeFixtureContext(app, makeAccount);
+  const tree = await makeTree(app.services, context, otherUser, everybody, await app.services.blobs.put(GIF));
+  const values = new Map(contracts.flatMap((contract) => Object.entries(contract.values ?? {})));
   return {
     accounts,
     targets,
-    somebody,
+    otherUser,
     makeAccount,
-    land,
-    places: stock(land.make),
-    tokens: stock(async (wishes) => {
-      const tokens = wishes.map(() => `flpat-${randomBytes(20).toString("base64url")}`);
-      const rows = wishes.map((wish, index) => ({ ...wish, digest: tokenDigest(tokens[index] ?? "") }));
+    context,
+    tree,
+    containers: factory(tree.make),
+    tokens: factory(async (specs) => {
+      const tokens = specs.map(() => `flpat-${randomBytes(20).toString("base64url")}`);
+      const rows = specs.map((spec, index) => ({ ...spec, digest: tokenDigest(tokens[index] ?? "") }));
       const { rows: made } = await sql<{ id: number; digest: string }>`
         insert into personal_access_tokens (user_id, name, scopes, token_digest, expires_at, revoked_at, previous_id)
         select "user", 'matrix', scopes, decode(digest, 'hex'),
           (now() at time zone 'UTC')::date + case when expired then 0 else 30 end, case when revoked then now() - interval '1 minute' end,
           previous
         from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
-          as wish ("user" bigint, scopes text[], digest text, expired boolean, revoked boolean, previous bigint)
+          as spec ("user" bigint, scopes text[], digest text, expired boolean, revoked boolean, previous bigint)
         returning id, encode(token_digest, 'hex') as digest`.execute(write);
       const ids = new Map(made.map(({ id, digest }) => [digest, id]));
       return rows.map(({ digest }, index) => ({ id: ids.get(digest) ?? 0, token: tokens[index] ?? "" }));
@@ -127,30 +128,21 @@ export async function makeWorld(app: TestApp): Promise<World> {
       return id;
     },
 
-    give: (kind, userId, callerId) => give(write, kind, userId, callerId),
-    renew: () => renew(write),
-
-    newPerson: async () => ({ login: (await makeAccount({ password_digest })).username, password }),
-    async signIn(userId) {
-      const secret = newSessionSecret();
-      const digest = Buffer.from(tokenDigest(secret), "hex");
-      await write.insertInto("sessions").values({ user_id: userId, digest }).execute();
-      return {
-        cookie: `fairlead_session=${secret}`,
-        "sec-fetch-site": "same-origin",
-        "x-csrf-token": csrfTokenOf(secret),
-      };
+    async give(kind, id, acting) {
+      const [names] = await makeFixtures(context, kind, [{ kind: "user", id, acting, name: word() }]);
+      return String(names?.[0]);
+    },
+    async resetAccounts() {
+      for (const statement of contracts.flatMap((contract) => contract.resetAccounts ?? []))
+        await sql.raw(statement).execute(write);
+    },
+    async valuesIn(send) {
+      const names = [...send.matchAll(/\{(\w+)\}/g)].map((found) => found[1] ?? "");
+      const made = await Promise.all(names.map(async (name) => [name, await values.get(name)?.(context)] as const));
+      return Object.fromEntries(made.filter((entry): entry is [string, string] => entry[1] !== undefined));
     },
 
-    async mailLink(purpose) {
-      const secret = randomBytes(32).toString("base64url");
-      const { id, email } = await makeAccount();
-      await sql`
-        insert into mailed_links (digest, purpose, user_id, email, expires_at)
-        values (sha256(${secret}::bytea), ${purpose}, ${id}, ${email}, now() + interval '1 hour')
-      `.execute(write);
-      return secret;
-    },
+    signIn: (userId) => beginSession(write, userId),
 
     async isRevoked(tokenIds) {
       if (tokenIds.every((id) => id === 0)) return tokenIds.map(() => false);
@@ -167,7 +159,7 @@ export async function makeWorld(app: TestApp): Promise<World> {
       const { count } = await write
         .selectFrom("audit_events")
         .select(({ fn }) => fn.countAll<number>().as("count"))
-        // What a refused request ended is an event, but not a write of an endpoint; nor is what the world was made with.
+        // A refused request may write the former event, and fixtures write the latter; neither is a write of an endpoint.
         .where("event", "not in", ["personal_access_token_reused", MADE])
         .executeTakeFirstOrThrow();
       return count;
@@ -175,22 +167,24 @@ export async function makeWorld(app: TestApp): Promise<World> {
   };
 }
 
-function stock<W extends Kept, M>(make: (wishes: readonly W[]) => Promise<M[]>): Stock<W, M> {
-  const kept = new Map<string, readonly [W, M]>();
+function factory<W extends Shareable, M>(make: (specs: readonly W[]) => Promise<M[]>): Factory<W, M> {
+  const shared = new Map<string, readonly [W, M]>();
   return {
-    kept: () => [...kept.values()],
-    async of(wishes) {
-      const known = new Set(kept.keys());
-      const lacking = wishes.filter((wish) => {
-        if (wish?.kept === undefined) return wish !== undefined;
-        if (known.has(wish.kept)) return false;
-        known.add(wish.kept);
+    shared: () => [...shared.values()],
+    async of(specs) {
+      const known = new Set(shared.keys());
+      const unknown = specs.filter((spec) => {
+        if (spec?.sharedAs === undefined) return spec !== undefined;
+        if (known.has(spec.sharedAs)) return false;
+        known.add(spec.sharedAs);
         return true;
       }) as W[];
-      const made = lacking.length === 0 ? [] : await make(lacking);
-      const fresh = new Map(lacking.map((wish, index) => [wish, made[index] as M]));
-      for (const [wish, thing] of fresh) if (wish.kept !== undefined) kept.set(wish.kept, [wish, thing]);
-      return wishes.map((wish) => wish && (wish.kept === undefined ? fresh.get(wish) : kept.get(wish.kept)?.[1]));
+      const made = unknown.length === 0 ? [] : await make(unknown);
+      const fresh = new Map(unknown.map((spec, index) => [spec, made[index] as M]));
+      for (const [spec, thing] of fresh) if (spec.sharedAs !== undefined) shared.set(spec.sharedAs, [spec, thing]);
+      return specs.map(
+        (spec) => spec && (spec.sharedAs === undefined ? fresh.get(spec) : shared.get(spec.sharedAs)?.[1]),
+      );
     },
   };
 }

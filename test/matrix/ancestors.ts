@@ -1,30 +1,37 @@
 import { sql } from "kysely";
-import type { Db } from "#db/database.ts";
+import type { FixtureContext, Name } from "#test/contract.ts";
+import { fixtures, makeFixtures } from "#test/support/fixtures.ts";
 import type { Grant } from "./callers.ts";
-import type { PlaceWish } from "./land.ts";
-import { event, group, insert, insertForId, membership, share } from "./rows.ts";
+import type { ContainerSpec } from "./tree.ts";
+import { group, insert, insertForId, membership, share } from "./rows.ts";
 
-/** The groups above the places of one caller, three deep. */
-export interface Roof {
-  /** The group that the places are in, and the topmost one. */
+/** The groups above the containers of one caller, three deep. */
+export interface Ancestors {
+  /** The parent of the containers, and the top-level group. */
   readonly id: number;
   readonly top: number;
   readonly fullPath: string;
   /** The group of each share among the caller's grants. */
   readonly invited: ReadonlyMap<Grant, number>;
-  /** An audit event of the topmost group. */
-  readonly event: number;
+  /** The path names of the fixtures of the top-level group. */
+  readonly children: ReadonlyMap<string, readonly Name[]>;
 }
 
-/** Makes them with what the caller has up there; `also` are an Owner of the topmost group and a group it is shared with. */
-export async function makeRoof(db: Db, wish: PlaceWish, also: { user: number; group: number }): Promise<Roof> {
-  const { caller, acting, kind, state } = wish;
+/** Creates them with the caller's grants above; `owner` is an Owner of the top-level group. */
+export async function makeAncestors(context: FixtureContext, spec: ContainerSpec, owner: number): Promise<Ancestors> {
+  const { db } = context;
+  const { caller, acting, kind, state } = spec;
   const newGroup = (...given: Parameters<typeof group>) => insertForId(db, "namespaces", group(...given));
   const top = await newGroup(null, { archived: state === "archived above" });
   const middle = await newGroup(top);
   const id = await newGroup(middle);
-  await insert(db, "members", [membership({ group_id: top }, also.user, "owner")]);
-  await insert(db, "shares", [share({ group_id: top }, also.group, "guest")]);
+  await insert(db, "members", [membership({ group_id: top }, owner, "owner")]);
+  const children = new Map<string, readonly Name[]>();
+  for (const [fixture, { above }] of fixtures) {
+    if (!above) continue;
+    const [names = []] = await makeFixtures(context, fixture, [{ kind: "group", id: top, name: "above" }]);
+    children.set(fixture, names);
+  }
   const invited = new Map<Grant, number>();
   const join = (group_id: number, { level, ends }: Grant) =>
     insert(db, "members", [membership({ group_id }, acting ?? 0, level, ends)]);
@@ -35,19 +42,16 @@ export async function makeRoof(db: Db, wish: PlaceWish, also: { user: number; gr
       const child = await newGroup(parent, { visibility: "private" });
       invited.set(grant, child);
       await join(grant.share.throughParent ? parent : child, grant);
-      // A group has to have an Owner who stays.
-      await insert(db, "members", [membership({ group_id: child }, also.user, "owner")]);
+      // A group must have an Owner whose membership does not expire.
+      await insert(db, "members", [membership({ group_id: child }, owner, "owner")]);
       if (grant.at === "above")
         await insert(db, "shares", [share({ group_id: top }, child, grant.share.upTo, grant.share.ends)]);
     } else if (grant.at === "above") await join(top, grant);
-    // A project has no members of minimal access, but its group has.
+    // A project cannot have members with minimal access, but its group can.
     else if (grant.at === "it" && grant.level === "minimal" && kind === "project") await join(id, grant);
   }
   const { rows } = await sql<{ path: string }>`
     select string_agg(path, '/' order by cardinality(traversal_ids)) as path
     from namespaces where id in (${top}, ${middle}, ${id})`.execute(db);
-  return {
-    ...{ id, top, invited, fullPath: rows[0]?.path ?? "" },
-    event: await insertForId(db, "audit_events", event("Group", top)),
-  };
+  return { id, top, invited, children, fullPath: rows[0]?.path ?? "" };
 }
