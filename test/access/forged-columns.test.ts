@@ -1,62 +1,40 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
-import { operationsOf } from "#http/app.ts";
-import { pathNames } from "#http/endpoint.ts";
-import { resources } from "#resources/index.ts";
-import { prepare, requestOf } from "#test/matrix/ask.ts";
+import { type Operation, operationsOf } from "#http/app.ts";
+import { pathNames, successOf } from "#http/endpoint.ts";
+import { resources } from "#domains/index.ts";
+import { prepare, requestOf } from "#test/matrix/requests.ts";
 import { type Cell, cellsOf, keyOf, linesOf } from "#test/matrix/cells.ts";
 import { makeWorld, type World } from "#test/matrix/world.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
+import { contracts } from "#test/support/contracts.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
-import { NOTED } from "./support.ts";
+import { LAST_USE_COLUMNS } from "./support.ts";
 
-/** Tables whose columns are no business of a caller unless an endpoint takes a parameter of that name. */
-const TABLES = [
-  ...["namespaces", "projects", "members", "shares", "stars", "settings"],
-  ...["users", "personal_access_tokens", "emails", "identities", "user_custom_attributes", "user_statuses"],
-  ...["keys", "sessions", "second_factors", "mailed_links", "verified_domains"],
-  ...["deploy_keys_projects", "repositories", "events"],
-];
+/** Tables whose columns a caller must not set unless an endpoint has a parameter of that name. */
+const TABLES = contracts
+  .flatMap((contract) => contract.tables ?? [])
+  // Each request adds its own audit event, which other tests check; triggers maintain the routes.
+  .filter((table) => table !== "audit_events" && table !== "routes");
 
-/** What no two rows have in common, or no two moments. */
-const UNLIKE = new Set([
-  ...["path", "name", "search_text", "username", "email", "token_digest", "traversal_ids", "subtree_end", "bio"],
-  ...["created_at", "updated_at", "last_activity_at", "confirmed_at", "revoked_at", "marked_for_deletion_at"],
-  ...[
-    "description",
-    "removal_began_at",
-    "key",
-    "message",
-    "domain",
-    "email_domain",
-    "verified_at",
-    "verification_code",
-  ],
-  ...["password_digest", "digest", "sealed_secret", "fingerprint_md5", "fingerprint_sha256", "title", "size_bytes"],
-  ...["ref", "commit_from", "commit_to", "pushed_at"],
-  ...["current_sign_in_at", "last_sign_in_at", "last_seen_at", "ends_at", "last_step"],
-]);
+/** Columns whose values differ in every row or at every moment. */
+const DIFFERING = new Set(["created_at", "updated_at", ...contracts.flatMap((contract) => contract.differing ?? [])]);
 
-/**
- * Writes that cannot be done twice alike, or that the matrix has no code or password for, or where nothing is left to
- * be written, or only by a job; they name their columns.
- */
-const ELSEWHERE = new Set([
-  ...["POST /-/account/forgotten", "DELETE /session", "DELETE /user/sessions", "PUT /user/password"],
-  ...["POST /user/two_factor", "PUT /user/two_factor", "DELETE /user/two_factor"],
-  "POST /user/two_factor/recovery_codes",
-  ...["POST /projects/:id/deploy_keys/:key_id/enable", "POST /*project.git/git-upload-pack"],
-  "DELETE /projects/:id/repository/merged_branches",
-]);
+const UNREPEATABLE = new Set(contracts.flatMap((contract) => Object.keys(contract.unrepeatable ?? {})));
+
+/** Requests that no line can express. */
+const special = new Map(contracts.flatMap(({ requests = {} }) => Object.entries(requests)));
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Every write is done twice, the second time with every column of our tables in the request; both do the same. */
-describe("columns that are no parameters", () => {
+/** Every write is made twice, the second time with every column of our tables in the request; both must do the same. */
+describe("columns that are not parameters", () => {
   let app: TestApp;
   let world: World;
   let columns: readonly { readonly name: string; readonly type: string }[];
+  /** The primary key of each table. */
+  let keys: ReadonlyMap<string, readonly string[]>;
   before(async () => {
     app = await testApp({ databaseUrl: await freshDatabase() });
     world = await makeWorld(app);
@@ -64,14 +42,34 @@ describe("columns that are no parameters", () => {
       select distinct column_name as name, data_type as type from information_schema.columns
       where table_name = any(${TABLES})`.execute(app.services.db.write);
     columns = rows;
+    const { rows: primary } = await sql<{ table: string; columns: string[] }>`
+      select c.relname as table, array_agg(a.attname::text) as columns
+      from pg_index i join pg_class c on c.oid = i.indrelid
+        join pg_attribute a on a.attrelid = c.oid and a.attnum = any(i.indkey)
+      where i.indisprimary and c.relname = any(${TABLES}) group by 1`.execute(app.services.db.write);
+    keys = new Map(primary.map((index) => [index.table, index.columns]));
+    assert.deepEqual(
+      TABLES.filter((table) => !keys.has(table)),
+      [],
+      "tables without a primary key",
+    );
   });
   after(() => app.close());
 
   const writes = operationsOf(resources).filter(({ endpoint }) => endpoint.method !== "GET");
-  for (const operation of writes.filter((write) => !ELSEWHERE.has(keyOf(write)))) {
+  for (const operation of writes.filter((write) => !UNREPEATABLE.has(keyOf(write)))) {
+    const make = special.get(keyOf(operation));
+    if (make) {
+      test(keyOf(operation), async () => {
+        const usual = await effectOfRequest(operation, make, {});
+        assert.notEqual(usual.length, 0, "nothing was written");
+        assert.deepEqual(await effectOfRequest(operation, make, forgedFor(operation)), usual);
+      });
+      continue;
+    }
     for (const [index, line] of linesOf(operation).entries()) {
       test(index === 0 ? keyOf(operation) : `${keyOf(operation)}, another way`, async () => {
-        const cell = ["owner", "user", "administrator"]
+        const cell = ["owner", "user", "administrator", "user by session"]
           .map((name) => cellsOf(operation, line).find((found) => found.caller.name === name && isInOrder(found)))
           .find((found) => found !== undefined);
         assert.ok(cell, "nobody may");
@@ -82,18 +80,51 @@ describe("columns that are no parameters", () => {
     }
   }
 
-  test("a forged column that gets through is seen", async () => {
+  test("every unrepeatable request is a write", () => {
+    const known = writes.map(keyOf);
+    assert.deepEqual(
+      [...UNREPEATABLE].filter((key) => !known.includes(key)),
+      [],
+    );
+  });
+
+  test("a forged column that is written is detected", async () => {
     const before = await rowsOf();
-    await app.services.db.write.updateTable("users").set({ admin: true }).where("id", "=", world.somebody.id).execute();
+    await app.services.db.write
+      .updateTable("users")
+      .set({ admin: true })
+      .where("id", "=", world.otherUser.id)
+      .execute();
     assert.deepEqual(changesOf(before, await rowsOf(), 0), ['changed users {"admin":true}']);
+    const forgedTime = sql<string>`${FORGED.timestamp}`;
+    const seen = await rowsOf();
+    await app.services.db.write
+      .updateTable("users")
+      .set({ created_at: forgedTime })
+      .where("id", "=", world.otherUser.id)
+      .execute();
+    assert.deepEqual(changesOf(seen, await rowsOf(), 0), ['changed users {"created_at":"forged"}']);
   });
 
   async function effectOf(cell: Cell): Promise<string[]> {
-    const [belongings = {}] = await prepare(world, [cell], true);
+    const [setup = {}] = await prepare(world, [cell], true);
     const before = await rowsOf();
-    const { statusCode, payload } = await app.app.inject(requestOf(world, cell, belongings));
+    const { statusCode, payload } = await app.app.inject(requestOf(world, cell, setup));
     assert.equal(statusCode, cell.expected, payload);
-    return changesOf(before, await rowsOf(), world.somebody.id);
+    return changesOf(before, await rowsOf(), world.otherUser.id);
+  }
+
+  /** The same for a request that no line can express, by a new user. */
+  async function effectOfRequest({ endpoint }: Operation, make: MakeRequest, forged: object): Promise<string[]> {
+    const user = await world.makeAccount();
+    const { payload, headers } = await make(world.context, user);
+    const before = await rowsOf();
+    const { status, text } = await app.call(endpoint.method, endpoint.path, {
+      ...(headers ? { headers } : { token: user.token }),
+      payload: { ...forged, ...payload },
+    });
+    assert.equal(status, successOf(endpoint), text);
+    return changesOf(before, await rowsOf(), world.otherUser.id);
   }
 
   async function rowsOf(): Promise<Map<string, Row>> {
@@ -102,49 +133,62 @@ describe("columns that are no parameters", () => {
       const found = await sql<{ row: Row }>`select to_jsonb(t) as row from ${sql.table(table)} t`.execute(
         app.services.db.write,
       );
-      for (const { row } of found.rows) {
-        const { id, project_id, user_id } = row;
-        rows.set([table, ...(id === undefined ? [project_id, user_id] : [id])].join(" "), row);
-      }
+      const key = keys.get(table) ?? [];
+      for (const { row } of found.rows) rows.set([table, ...key.map((column) => row[column])].join(" "), row);
     }
     return rows;
   }
 
-  /** The request with every column that it does not take, ids being those of somebody else. */
-  function withForged(cell: Cell): Cell {
-    const { endpoint } = cell.operation;
+  /** The columns that are not parameters of a request; ids are those of another user. */
+  function forgedFor({ endpoint }: Operation): Record<string, string | string[]> {
     const taken = new Set([...Object.keys(endpoint.params.properties), ...pathNames(endpoint.path), "name", "path"]);
+    const { id } = world.otherUser;
+    return Object.fromEntries(
+      columns
+        .filter(({ name }) => !taken.has(name))
+        .map(({ name, type }) => [name, type === "ARRAY" ? [String(id)] : valueOf(type, id)]),
+    );
+  }
+
+  function withForged(cell: Cell): Cell {
     const params = new URLSearchParams(cell.line.send);
-    for (const { name, type } of columns) {
-      if (taken.has(name)) continue;
-      if (type === "ARRAY") params.append(`${name}[]`, String(world.somebody.id));
-      else params.set(name, valueOf(type, world.somebody.id));
+    for (const [name, value] of Object.entries(forgedFor(cell.operation))) {
+      if (Array.isArray(value)) params.append(`${name}[]`, value[0] ?? "");
+      else params.set(name, value);
     }
     return { ...cell, line: { ...cell.line, send: params.toString().replaceAll("%7B", "{").replaceAll("%7D", "}") } };
   }
 });
 
+type MakeRequest = NonNullable<ReturnType<(typeof special)["get"]>>;
+
 const isInOrder = ({ form, expected, verb, operation, state, line }: Cell) =>
   form === "plain" &&
   verb === operation.endpoint.method &&
-  state === (line.place?.state ?? "live") &&
+  state === (line.container?.state ?? "live") &&
   Number(expected) < 300;
+
+const FORGED = { timestamp: "2001-01-01T00:00:00Z", date: "2099-01-01", text: "forged" } as const;
 
 function valueOf(type: string, id: number): string {
   if (type === "boolean") return "true";
   if (/int/.test(type)) return String(id);
-  if (/timestamp/.test(type)) return "2001-01-01T00:00:00Z";
-  if (type === "date") return "2099-01-01";
-  return "forged";
+  if (/timestamp/.test(type)) return FORGED.timestamp;
+  return type === "date" ? FORGED.date : FORGED.text;
 }
 
-/** What was done to which table, but for what is never the same; of ids only whether they are the forged one. */
+const isForged = (value: unknown) =>
+  Object.values(FORGED).some((forged) => String(value).startsWith(forged.slice(0, "2001-01-01".length)));
+
+/** The changes of each table without values that always differ; of ids only whether they are the forged one. */
 function changesOf(before: ReadonlyMap<string, Row>, after: ReadonlyMap<string, Row>, forgedId: number): string[] {
   const shown = (row: Row, old: Row = {}) =>
     Object.entries(row)
-      .filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(old[name]) && !NOTED.includes(name))
+      .filter(
+        ([name, value]) => JSON.stringify(value) !== JSON.stringify(old[name]) && !LAST_USE_COLUMNS.includes(name),
+      )
       .map(([name, value]) => {
-        if (UNLIKE.has(name)) return [name, "…"];
+        if (DIFFERING.has(name)) return [name, isForged(value) ? "forged" : "…"];
         return [name, /(^|_)id$/.test(name) && value !== null ? (value === forgedId ? "forged" : "…") : value];
       });
   const tell = (word: string, key: string, entries: unknown[][]) =>

@@ -1,30 +1,32 @@
 import assert from "node:assert/strict";
 import { sql } from "kysely";
 import type { Caller, Grant } from "#test/matrix/callers.ts";
-import type { MadePlace } from "#test/matrix/land.ts";
+import type { TestContainer } from "#test/matrix/tree.ts";
 import type { Visibility } from "#test/matrix/line.ts";
 import type { Account, World } from "#test/matrix/world.ts";
 import type { TestApp } from "#test/support/app.ts";
 
 /** Where a loss happens. */
 export interface Scene {
-  /** The process that hears of it first. */
+  /** The process that makes the change. */
   readonly app: TestApp;
   readonly world: World;
-  readonly place: MadePlace;
+  readonly container: TestContainer;
   readonly user: Account;
-  /** The token of an administrator, who takes away. */
+  /** The token of the administrator who makes the change. */
   readonly admin: string;
 }
 
-/** What a caller has, as the model of the matrix knows it. */
-type Standing = Partial<Pick<Caller, "role" | "account" | "grants" | "refused">> & { readonly visibility?: Visibility };
+/** The access of a caller in the model of the matrix. */
+type CallerAccess = Partial<Pick<Caller, "role" | "account" | "grants" | "refused">> & {
+  readonly visibility?: Visibility;
+};
 
-/** How somebody loses what they had; what they have then is what `left` says. */
+/** How a caller loses access; `left` is the access that remains. */
 export interface Loss {
   readonly name: string;
-  readonly had: Standing;
-  readonly left: Standing & { readonly gone?: true };
+  readonly had: CallerAccess;
+  readonly left: CallerAccess & { readonly gone?: true };
   lose(scene: Scene): Promise<unknown>;
 }
 
@@ -32,9 +34,9 @@ const it = (level: Grant["level"]): Grant => ({ at: "it", level });
 const above: Grant = { at: "above", level: "owner" };
 const shared: Grant = { at: "it", level: "owner", share: { upTo: "owner" } };
 const sharedAbove: Grant = { at: "above", level: "owner", share: { upTo: "owner" } };
-const NOTHING: Standing = { grants: [] };
+const NOTHING: CallerAccess = { grants: [] };
 
-const addressOf = ({ kind, id }: MadePlace) => `/${kind}s/${id}`;
+const addressOf = ({ kind, id }: TestContainer) => `/${kind}s/${id}`;
 const today = sql`(now() at time zone 'UTC')::date`;
 
 async function done(reply: Promise<{ status: number; text: string }>) {
@@ -42,15 +44,15 @@ async function done(reply: Promise<{ status: number; text: string }>) {
   assert.ok(status < 300, `${status} ${text}`);
 }
 
-const column = ({ kind }: MadePlace) => sql.ref(`${kind}_id`);
+const column = ({ kind }: TestContainer) => sql.ref(`${kind}_id`);
 const changeUser = ({ app, user }: Scene, change: ReturnType<typeof sql>) =>
   sql`update users set ${change} where id = ${user.id}`.execute(app.services.db.write);
 
-/** The group that the place is shared with for the caller's sake, which is in another one. */
-async function invited({ app, place }: Scene): Promise<number> {
+/** The subgroup that the place is shared with, through which the caller has access. */
+async function invited({ app, container }: Scene): Promise<number> {
   const { rows } = await sql<{ id: number }>`
     select s.with_group_id as id from shares s join namespaces n on n.id = s.with_group_id
-    where s.${column(place)} = ${place.id} and n.visibility = 0 and n.parent_id is not null`.execute(
+    where s.${column(container)} = ${container.id} and n.visibility = 0 and n.parent_id is not null`.execute(
     app.services.db.write,
   );
   return rows[0]?.id ?? 0;
@@ -61,28 +63,29 @@ export const losses: readonly Loss[] = [
     name: "removed from it",
     had: { grants: [it("owner")] },
     left: NOTHING,
-    lose: ({ app, place, user, admin: token }) => done(app.delete(`${addressOf(place)}/members/${user.id}`, { token })),
+    lose: ({ app, container, user, admin: token }) =>
+      done(app.delete(`${addressOf(container)}/members/${user.id}`, { token })),
   },
   {
     name: "removed from the group above",
     had: { grants: [above] },
     left: NOTHING,
-    lose: ({ app, place, user, admin: token }) =>
-      done(app.delete(`/groups/${place.top}/members/${user.id}`, { token })),
+    lose: ({ app, container, user, admin: token }) =>
+      done(app.delete(`/groups/${container.top}/members/${user.id}`, { token })),
   },
   {
     name: "lowered to Guest",
     had: { grants: [it("owner")] },
     left: { grants: [it("guest")] },
-    lose: ({ app, place, user, admin: token }) =>
-      done(app.put(`${addressOf(place)}/members/${user.id}`, { token, payload: { access_level: 10 } })),
+    lose: ({ app, container, user, admin: token }) =>
+      done(app.put(`${addressOf(container)}/members/${user.id}`, { token, payload: { access_level: 10 } })),
   },
   {
     name: "past the end of the membership",
     had: { grants: [it("owner")] },
     left: NOTHING,
-    lose: ({ app, place, user }) =>
-      sql`update members set expires_at = ${today} where ${column(place)} = ${place.id} and user_id = ${user.id}`.execute(
+    lose: ({ app, container, user }) =>
+      sql`update members set expires_at = ${today} where ${column(container)} = ${container.id} and user_id = ${user.id}`.execute(
         app.services.db.write,
       ),
   },
@@ -91,27 +94,32 @@ export const losses: readonly Loss[] = [
     had: { grants: [shared] },
     left: NOTHING,
     lose: async (scene) =>
-      done(scene.app.delete(`${addressOf(scene.place)}/share/${await invited(scene)}`, { token: scene.admin })),
+      done(scene.app.delete(`${addressOf(scene.container)}/share/${await invited(scene)}`, { token: scene.admin })),
   },
   {
     name: "no longer by a share above",
     had: { grants: [sharedAbove] },
     left: NOTHING,
-    lose: ({ app, place: { top } }) => sql`delete from shares where group_id = ${top}`.execute(app.services.db.write),
+    lose: ({ app, container: { top } }) =>
+      sql`delete from shares where group_id = ${top}`.execute(app.services.db.write),
   },
   {
     name: "past the end of a share",
     had: { grants: [shared] },
     left: NOTHING,
-    lose: ({ app, place }) =>
-      sql`update shares set expires_at = ${today} where ${column(place)} = ${place.id}`.execute(app.services.db.write),
+    lose: ({ app, container }) =>
+      sql`update shares set expires_at = ${today} where ${column(container)} = ${container.id}`.execute(
+        app.services.db.write,
+      ),
   },
   {
     name: "by a share that gives less",
     had: { grants: [shared] },
     left: { grants: [{ at: "it", level: "owner", share: { upTo: "guest" } }] },
-    lose: ({ app, place }) =>
-      sql`update shares set access_level = 10 where ${column(place)} = ${place.id}`.execute(app.services.db.write),
+    lose: ({ app, container }) =>
+      sql`update shares set access_level = 10 where ${column(container)} = ${container.id}`.execute(
+        app.services.db.write,
+      ),
   },
   {
     name: "removed from the group that it is shared with",
@@ -124,9 +132,9 @@ export const losses: readonly Loss[] = [
     name: "a stranger, when it was made private",
     had: { grants: [], visibility: "public" },
     left: { grants: [], visibility: "private" },
-    lose: ({ app, place }) =>
-      sql`update ${sql.table(place.kind === "group" ? "namespaces" : "projects")} set visibility = 0
-          where id = ${place.id}`.execute(app.services.db.write),
+    lose: ({ app, container }) =>
+      sql`update ${sql.table(container.kind === "group" ? "namespaces" : "projects")} set visibility = 0
+          where id = ${container.id}`.execute(app.services.db.write),
   },
   {
     name: "external from now on",
@@ -165,23 +173,23 @@ export const losses: readonly Loss[] = [
     name: "above, when it was moved elsewhere",
     had: { grants: [above] },
     left: NOTHING,
-    lose: ({ app, place, world: { land }, admin: token }) =>
+    lose: ({ app, container, world: { tree }, admin: token }) =>
       done(
-        place.kind === "group"
-          ? app.post(`/groups/${place.id}/transfer`, { token, payload: { group_id: land.group } })
-          : app.put(`/projects/${place.id}/transfer`, { token, payload: { namespace: land.group } }),
+        container.kind === "group"
+          ? app.post(`/groups/${container.id}/transfer`, { token, payload: { group_id: tree.group } })
+          : app.put(`/projects/${container.id}/transfer`, { token, payload: { namespace: tree.group } }),
       ),
   },
   {
     name: "owner of what is gone",
     had: { grants: [it("owner")] },
     left: { ...NOTHING, gone: true },
-    async lose({ app, place }) {
+    async lose({ app, container }) {
       const db = app.services.db.write;
-      if (place.kind === "project") return sql`delete from projects where id = ${place.id}`.execute(db);
-      await sql`delete from projects where namespace_id = ${place.id}`.execute(db);
-      await sql`delete from namespaces where parent_id = ${place.id}`.execute(db);
-      return sql`delete from namespaces where id = ${place.id}`.execute(db);
+      if (container.kind === "project") return sql`delete from projects where id = ${container.id}`.execute(db);
+      await sql`delete from projects where namespace_id = ${container.id}`.execute(db);
+      await sql`delete from namespaces where parent_id = ${container.id}`.execute(db);
+      return sql`delete from namespaces where id = ${container.id}`.execute(db);
     },
   },
 ];

@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { VISIBILITIES } from "#access/roles.ts";
-import { type Ground, ground } from "#resources/members/test-support.ts";
-import { projectAt } from "#resources/repositories/opening.ts";
+import { type RowInserter, rowInserter } from "#domains/organization/members/test-support.ts";
+import { projectAt } from "#domains/code/repository/authorize.ts";
 import { type Recorded, recordStatements } from "#test/plans/record.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 
@@ -15,24 +15,24 @@ const GIT = "info/refs?service=git-upload-pack";
 const textOf = ({ text }: Recorded) => text;
 const withRows = ({ text, rows }: Recorded) => `${rows} rows: ${text}`;
 
-/** How long an answer takes must not tell what is hidden from what is not there: both take the same statements. */
+/** The response time must not tell a hidden thing from an absent one: both take the same statements. */
 describe("a hidden thing takes the same work as an absent one", () => {
   let app: TestApp;
-  let on: Ground;
+  let insert: RowInserter;
   let stranger: TestUser;
   let member: TestUser;
   let group: { id: number; path: string };
   let project: { id: number; path: string };
   before(async () => {
     app = await testApp();
-    on = ground(app);
+    insert = rowInserter(app);
     stranger = await app.makeUser();
-    // Whoever belongs somewhere is looked up further than who belongs nowhere.
+    // A caller with memberships causes more lookups than one without.
     member = await app.makeUser();
     const closed = { visibility: VISIBILITIES.private };
-    await on.member(member, { project_id: await on.project(await on.group()) }, "developer");
-    const groupId = await on.group(undefined, closed);
-    const projectId = await on.project(groupId, closed);
+    await insert.member(member, { project_id: await insert.project(await insert.group()) }, "developer");
+    const groupId = await insert.group(undefined, closed);
+    const projectId = await insert.project(groupId, closed);
     const { rows } = await sql<{ group: string; project: string }>`
       select n.path as group, p.path as project from projects p join namespaces n on n.id = p.namespace_id
       where p.id = ${projectId}`.execute(app.services.db.read);
@@ -42,7 +42,7 @@ describe("a hidden thing takes the same work as an absent one", () => {
   });
   after(() => app.close());
 
-  /** What a refused request is answered, and its statements, each with the number of rows that it gave. */
+  /** The answer to a refused request, and its statements, each with the number of rows that it returned. */
   async function workOf(path: string, token: string | undefined) {
     let answer = "";
     const statements = await recordStatements(async () => {
@@ -50,7 +50,7 @@ describe("a hidden thing takes the same work as an absent one", () => {
       assert.ok(status === 404 || status === 401, `${path}: ${status} ${text}`);
       answer = `${status} ${text}`;
     });
-    // The settings of the instance are read once a second, whoever asks.
+    // The settings of the instance are read once a second, independently of requests.
     return { answer, statements: statements.filter(({ text }) => text !== "select * from settings") };
   }
 
@@ -70,7 +70,7 @@ describe("a hidden thing takes the same work as an absent one", () => {
     await compare(`/projects/${encoded(project.path)}`, `/projects/${encoded(`${word()}/${word()}`)}`);
     await compare(`/projects/${encoded(project.path)}`, `/projects/${encoded(`${group.path}/${word()}`)}`);
   });
-  test("what is in a project", () =>
+  test("things in a project", () =>
     compare(`/projects/${encoded(project.path)}/members/all`, `/projects/${encoded(`${group.path}/a`)}/members/all`));
   test("groups by id", () => compare(`/groups/${group.id}`, `/groups/${ABSENT}`));
   test("groups by path", () => compare(`/groups/${group.path}`, `/groups/${word()}`));
@@ -85,7 +85,7 @@ describe("a hidden thing takes the same work as an absent one", () => {
       `/uploads/-/system/group/avatar/${ABSENT}/avatar.png`,
     ));
 
-  test("closed accounts that are asked for without a token, by id and by name", async () => {
+  test("closed accounts for anonymous callers, by id and by name", async () => {
     const closed = await app.makeUser({ state: "blocked" });
     for (const [hidden, absent] of [
       [closed.id, ABSENT],
@@ -100,12 +100,12 @@ describe("a hidden thing takes the same work as an absent one", () => {
     }
   });
 
-  test("addresses of git", async () => {
+  test("URLs of git", async () => {
     for (const absent of [`${word()}/${word()}`, `${group.path}/${word()}`])
       await compare(`${SITE}/${project.path}.git/${GIT}`, `${SITE}/${absent}.git/${GIT}`);
   });
 
-  test("projects that a deploy key does not open", async () => {
+  test("projects that did not enable a deploy key", async () => {
     const key = { id: ABSENT, title: "Robot", user_id: stranger.id };
     const of = async (path: string) => {
       const statements = await recordStatements(() =>

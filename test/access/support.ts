@@ -1,47 +1,52 @@
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import { type Operation, operationsOf } from "#http/app.ts";
-import { resources } from "#resources/index.ts";
-import type { Answer } from "#test/matrix/ask.ts";
-import { linesOf } from "#test/matrix/cells.ts";
-import type { Line, Place } from "#test/matrix/line.ts";
+import { resources } from "#domains/index.ts";
+import type { Answer } from "#test/matrix/requests.ts";
+import { type Cell, linesOf } from "#test/matrix/cells.ts";
+import type { Line, Container } from "#test/matrix/line.ts";
 
-interface InPlace {
+interface InContainer {
   readonly operation: Operation;
-  readonly line: Line & { readonly place: Place };
+  readonly line: Line & { readonly container: Container };
 }
 
-/** Every operation that names a group or project, with each of its lines that says so. */
-export const placeOperations = (): InPlace[] =>
+/** Every operation that names a group or project, with each of its lines that does. */
+export const containerOperations = (): InContainer[] =>
   operationsOf(resources).flatMap((operation) =>
     linesOf(operation).flatMap((line) =>
-      line.place && !line.place.foundBy ? [{ operation, line: { ...line, place: line.place } }] : [],
+      line.container && !line.container.foundBy ? [{ operation, line: { ...line, container: line.container } }] : [],
     ),
   );
 
-/** What reaches the caller, but for what is never the same twice. */
+/** One cell for each combination of these values. */
+export const oneOfEach = (cells: readonly Cell[], kindOf: (cell: Cell) => readonly unknown[]): Cell[] =>
+  [...Map.groupBy(cells, (cell) => kindOf(cell).join()).values()].flatMap((alike) => alike.slice(0, 1));
+
+/** A response without the parts that always differ. */
 export function bytesOf({ status, payload, headers }: Pick<Answer, "status" | "payload" | "headers">): string {
   const lasting = Object.entries(headers).filter(([name]) => !/^(date|x-request-id|ratelimit-.*)$/.test(name));
   return JSON.stringify([status, lasting, payload]);
 }
 
-/** What is noted of whoever calls, some time after the answer. */
-export const NOTED: readonly string[] = ["last_used_at", "last_activity_on"];
+/** Columns that record the last use by a caller, some time after the response. */
+export const LAST_USE_COLUMNS: readonly string[] = ["last_used_at", "last_activity_on"];
 
-/** Tells any two states of the database apart, but for when somebody last called. */
+/** The tables of those columns. */
+const TABLES_WITH_LAST_USE = ["users", "personal_access_tokens"];
+
+/** A fingerprint of the state of the database, apart from the last use by callers. */
 export async function snapshotOf(db: Db): Promise<Record<string, string>> {
   const { rows: tables } = await sql<{ schema: string; name: string }>`
     select n.nspname as schema, c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where c.relkind = 'r' and n.nspname not in ('pg_catalog', 'information_schema')`.execute(db);
-  const digests: Record<string, string> = {};
-  for (const { schema, name } of tables) {
-    const rewritten = name === "users" || name === "personal_access_tokens" ? sql`` : sql`|| t.xmin::text`;
-    const { rows } = await sql<{ digest: string | null }>`
-      select md5(string_agg(line, ',' order by line)) as digest
-      from (select (to_jsonb(t) - ${NOTED}::text[])::text ${rewritten} as line from ${sql.table(`${schema}.${name}`)} t) lines`.execute(
-      db,
-    );
-    digests[`${schema}.${name}`] = rows[0]?.digest ?? "";
-  }
-  return digests;
+  const states = tables.map(({ schema, name }) => {
+    // An inserted or updated row has a newer xmin, and a deleted one is missing.
+    const state = TABLES_WITH_LAST_USE.includes(name)
+      ? sql`md5(string_agg((to_jsonb(t) - ${LAST_USE_COLUMNS}::text[])::text, ',' order by id))`
+      : sql`count(*) || ' ' || max(xmin::text::bigint)`;
+    return sql`select ${`${schema}.${name}`} as name, ${state} as state from ${sql.table(`${schema}.${name}`)} t`;
+  });
+  const { rows } = await sql<{ name: string; state: string | null }>`${sql.join(states, sql` union all `)}`.execute(db);
+  return Object.fromEntries(rows.map(({ name, state }) => [name, state ?? ""]));
 }

@@ -27,12 +27,12 @@ describe("aliases for client quirks", () => {
     assert.equal(body.job_title, "Rigger");
   });
 
-  test("camelCase only there: in JSON it is an unknown name", async () => {
+  test("in JSON a camelCase name is unknown", async () => {
     const { body } = await app.put(`/users/${user.id}`, { token: admin.token, payload: { projectsLimit: 99 } });
     assert.notEqual(body.projects_limit, 99);
   });
 
-  test("scopes also as a comma string", async () => {
+  test("scopes as a comma-separated string", async () => {
     const create = (scopes: unknown) =>
       app.post(`/users/${user.id}/personal_access_tokens`, { token: admin.token, payload: { name: "n", scopes } });
     assert.deepEqual((await create("read_api, read_user")).body.scopes, ["read_api", "read_user"]);
@@ -51,7 +51,7 @@ describe("aliases for client quirks", () => {
     assert.deepEqual(body.scopes, ["read_api", "read_user"]);
   });
 
-  test("trailing slash and bare ? ignored", async () => {
+  test("a trailing slash and a bare ? are ignored", async () => {
     for (const path of ["/user/", "/user?", "/user/?"]) {
       assert.equal((await app.get(path, { token: user.token })).body.id, user.id, path);
     }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { csrfTokenOf } from "#access/sessions.ts";
-import { type Browser, makePerson, PASSWORD, type Person, signIn } from "#resources/sessions/test-support.ts";
+import { type Browser, makePerson, PASSWORD, type Person, signIn } from "#domains/identity/sessions/test-support.ts";
 import { snapshotOf } from "#test/access/support.ts";
 import { type Call, type TestApp, testApp } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
@@ -13,7 +13,7 @@ type Forged = readonly [method: Method, path: string, call: Call, status: number
 const FORM = "application/x-www-form-urlencoded";
 const EVIL = { origin: "https://evil.example", "sec-fetch-site": "cross-site" };
 
-/** What other sites can make a browser send that is signed in here: its cookie goes along, and that must not be enough. */
+/** Requests that other sites can make a signed-in browser send: the cookie goes along, and must not be enough. */
 describe("requests forged by other sites", () => {
   let app: TestApp;
   let victim: Person;
@@ -204,7 +204,7 @@ describe("requests forged by other sites", () => {
     });
   }
 
-  test("the same requests by our own page are done", async () => {
+  test("the same requests by our own page succeed", async () => {
     const { headers } = browser;
     assert.equal((await app.post("/projects", { payload: project, headers })).status, 201);
     const form = { payload: "name=By+a+form", headers: { ...headers, "content-type": FORM } };
@@ -214,7 +214,7 @@ describe("requests forged by other sites", () => {
     assert.equal((await app.get("/user", others)).status, 200, "cookies of other names do not matter");
   });
 
-  test("over plain http our own origin and the token count, and the log warns of it once", async () => {
+  test("over plain http our own origin and the token are enough, and the log warns once", async () => {
     const before = app.logged.length;
     const headers = { cookie, origin: "http://localhost", "x-csrf-token": csrf };
     for (const name of ["By origin", "By origin again"])
@@ -225,7 +225,7 @@ describe("requests forged by other sites", () => {
     assert.equal((await app.post("/session", { payload, headers: { origin: "http://localhost" } })).status, 201);
   });
 
-  test("our own origin is the external address, whatever host and scheme a proxy passes on", async () => {
+  test("our own origin is the external URL, whatever host and scheme a proxy forwards", async () => {
     const named = await testApp({ env: { FAIRLEAD_EXTERNAL_URL: "https://code.example" } });
     try {
       const person = await makePerson(named);
@@ -243,7 +243,7 @@ describe("requests forged by other sites", () => {
     }
   });
 
-  test("a read that is not from our page is answered as to somebody who is not signed in", async () => {
+  test("a read that is not from our page is answered as for an anonymous caller", async () => {
     for (const headers of [
       { cookie },
       { cookie, "sec-fetch-site": "same-origin" },
@@ -259,7 +259,7 @@ describe("requests forged by other sites", () => {
     assert.equal(body[0].email, victim.email);
   });
 
-  test("scripts of other sites are never told that cookies count, nor may they send the token", async () => {
+  test("CORS allows scripts of other sites neither cookies nor the CSRF token", async () => {
     for (const reply of [
       await app.call("OPTIONS", "/session", { headers: { ...EVIL, "access-control-request-headers": "x-csrf-token" } }),
       await app.get("/users", { headers: { ...EVIL, cookie } }),
@@ -270,7 +270,7 @@ describe("requests forged by other sites", () => {
     }
   });
 
-  test("whoever signs in need not have the token of a session of before", async () => {
+  test("signing in does not need the token of an existing session", async () => {
     const payload = { login: victim.username, password: PASSWORD };
     for (const headers of [
       { cookie, "sec-fetch-site": "same-origin" },

@@ -4,7 +4,7 @@ import Type from "typebox";
 import { anyone } from "#access/access.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { unavailable } from "#lib/refusal.ts";
-import { resources } from "#resources/index.ts";
+import { resources } from "#domains/index.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 
 const common = {
@@ -52,7 +52,7 @@ describe("errors", () => {
     for (const [method, path, token, status, message] of [
       ["GET", "/user", undefined, 401, "401 Unauthorized"],
       ["GET", "/user", "flpat-unknown", 401, "401 Unauthorized"],
-      ["PUT", `/users/${user.id}`, user.token, 403, "403 Forbidden"],
+      ["PUT", `/users/${user.id}`, user.token, 403, "403 Forbidden - This takes an administrator"],
       ["GET", "/users/999999999", user.token, 404, "404 User Not Found"],
       ["GET", "/personal_access_tokens/999999999", user.token, 404, "404 Personal Access Token Not Found"],
       ["DELETE", `/personal_access_tokens/${own}`, admin.token, 400, "400 Bad request - Token already revoked"],
@@ -63,7 +63,7 @@ describe("errors", () => {
     }
   });
 
-  test("error bodies: what a model refuses, by field", async () => {
+  test("error bodies: validation errors by field", async () => {
     const payload = { email: "x", name: "n", username: "test!", password: "short" };
     const { status, body } = await app.post("/users", { token: admin.token, payload });
     assert.equal(status, 400);
@@ -93,7 +93,7 @@ describe("errors", () => {
     });
   });
 
-  test("error bodies: what is wrong with a token", async () => {
+  test("error bodies: errors of a token", async () => {
     const expired = await app.makeToken(user.id, { expires_at: "2020-01-01" });
     const revoked = await app.makeToken(user.id, { revoked_at: new Date().toISOString() });
     const narrow = await app.makeToken(user.id, { scopes: ["read_repository"] });
@@ -118,14 +118,14 @@ describe("errors", () => {
     });
   });
 
-  test("error bodies: a conflict is its bare text", async () => {
+  test("error bodies: a conflict has a plain message", async () => {
     const payload = { email: user.email, name: "n", username: "free-name", force_random_password: true };
     const { status, body } = await app.post("/users", { token: admin.token, payload });
     assert.equal(status, 409);
     assert.deepEqual(body, { message: "Email has already been taken" });
   });
 
-  test("error bodies: a bug tells nothing of itself, and the log everything", async () => {
+  test("error bodies: a bug shows no details, and the log has all of them", async () => {
     for (const path of ["/fail/bug", "/fail/statement"]) {
       const { status, body, headers } = await app.get(path);
       assert.equal(status, 500);
@@ -137,11 +137,24 @@ describe("errors", () => {
     assert.ok(app.logged.join("").includes("the secret is 4711"));
   });
 
-  test("error bodies: 503 tells when to come back", async () => {
+  test("error bodies: 503 has Retry-After", async () => {
     const { status, body, headers } = await app.get("/fail/unavailable");
     assert.equal(status, 503);
     assert.deepEqual(body, { message: "503 Service Unavailable" });
     assert.equal(headers["retry-after"], "7");
+  });
+
+  test("a request that fails on our side is logged as a warning with its reason", async () => {
+    for (const [path, level, reason] of [
+      ["/fail/bug", "warn", "unexpected failure"],
+      ["/fail/unavailable", "warn", "503 Service Unavailable"],
+      ["/users/999999999", "info", undefined],
+    ] as const) {
+      const { headers } = await app.get(path, { token: user.token });
+      const lines = app.logged.filter((line) => line.includes(headers["x-request-id"] ?? "no id"));
+      const line = JSON.parse(lines.at(-1) ?? "{}");
+      assert.deepEqual([line.level, line.reason], [level, reason], path);
+    }
   });
 });
 
@@ -159,7 +172,7 @@ describe("order of checks", () => {
   const nowhere = 999_999_999;
   const bad = { projects_limit: "many", email: "not an address" };
 
-  test("401, then 403, then 400, then 404, then what the model refuses", async () => {
+  test("401, then 403, then 400, then 404, then validation errors", async () => {
     const put = (id: number, token: string | undefined, payload: object) => app.put(`/users/${id}`, { token, payload });
     assert.equal((await put(nowhere, undefined, bad)).status, 401);
     assert.equal((await put(nowhere, user.token, bad)).status, 403);
@@ -169,7 +182,7 @@ describe("order of checks", () => {
     assert.equal((await put(user.id, admin.token, { bio: "b".repeat(300) })).status, 400);
   });
 
-  test("a stranger learns nothing from a 400: the same refusal with good, bad and no parameters", async () => {
+  test("a caller without access gets the same refusal with good, bad and no parameters", async () => {
     for (const token of [undefined, user.token]) {
       const answers = new Set<string>();
       for (const id of [user.id, nowhere]) {
@@ -200,7 +213,7 @@ describe("order of checks", () => {
     assert.equal((await app.get("/user", { token: other.token })).status, 200);
   });
 
-  test("not signed in where it is needed: 401, for a user that is not there too", async () => {
+  test("an anonymous caller gets 401, also for an unknown user", async () => {
     assert.equal((await app.get(`/users/${user.id}`)).status, 401);
     assert.equal((await app.get(`/users/${nowhere}`)).status, 401);
   });

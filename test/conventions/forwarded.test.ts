@@ -4,7 +4,7 @@ import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 
 const PROXY = "10.1.2.3";
 
-describe("what a trusted proxy says of a caller", () => {
+describe("headers of a trusted proxy", () => {
   let app: TestApp;
   let user: TestUser;
   before(async () => {
@@ -18,7 +18,7 @@ describe("what a trusted proxy says of a caller", () => {
   });
   after(() => app.close());
 
-  /** The address that is written to the audit log with a write. */
+  /** The address in the audit log after a write. */
   async function audited(remoteAddress: string, headers: Record<string, string>) {
     const {
       status,
@@ -75,13 +75,13 @@ describe("what a trusted proxy says of a caller", () => {
       assert.equal(await audited(PROXY, { "x-forwarded-for": forwarded }), PROXY));
   }
 
-  test("nobody else is believed, and an address of the link itself is written without its interface", async () => {
+  test("other senders are not trusted, and a link-local address is recorded without its interface", async () => {
     assert.equal(await audited("198.51.100.1", { "x-forwarded-for": "1.2.3.4" }), "198.51.100.1");
     assert.equal(await audited("fe80::1%eth0", {}), "fe80::1");
     assert.equal(await audited(PROXY, { forwarded: "for=1.2.3.4", "x-real-ip": "1.2.3.4" }), PROXY);
   });
 
-  test("a scheme is http or https, and a host one of ours", async () => {
+  test("a forwarded scheme is http or https, and a forwarded host is one of ours", async () => {
     const linkOf = async (proto: string, host: string) => {
       const { headers } = await app.get("/users?per_page=1", {
         token: user.token,

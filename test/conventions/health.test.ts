@@ -28,14 +28,14 @@ describe("health", () => {
     }
   });
 
-  /** Whether a caller sees the details of readiness, and the status that metrics give. */
+  /** Whether a caller sees the details of readiness, and the status of metrics. */
   async function shown(remoteAddress: string, token?: string) {
     const readiness = await app.get("/-/readiness", { remoteAddress, token });
     const metrics = await app.get("/-/metrics", { remoteAddress, token });
     return [readiness.body.checks !== undefined, metrics.status];
   }
 
-  test("details and metrics: loopback, the addresses allowed, and administrators", async () => {
+  test("details and metrics are for loopback, allowed addresses and administrators", async () => {
     for (const address of [
       "127.0.0.1",
       "127.9.9.9",
@@ -54,7 +54,7 @@ describe("health", () => {
     assert.deepEqual(await shown(OUTSIDE, admin.token), [true, 200]);
   });
 
-  test("a forwarded address is not believed from just anyone", async () => {
+  test("a forwarded address is trusted only from a trusted proxy", async () => {
     const { status } = await app.get("/-/metrics", {
       remoteAddress: OUTSIDE,
       headers: { "x-forwarded-for": "127.0.0.1" },
@@ -103,7 +103,7 @@ describe("health", () => {
     }
   });
 
-  test("/version and /metadata: signed in, with the family's level and our own release", async () => {
+  test("/version and /metadata need sign-in and show the API level and our own release", async () => {
     for (const path of ["/version", "/metadata"]) assert.equal((await app.get(path)).status, 401);
     const version = await app.get("/version", { token: user.token });
     assert.equal(API_LEVEL, "18.2.0");

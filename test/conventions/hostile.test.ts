@@ -15,7 +15,7 @@ describe("hostile input", () => {
   });
   after(() => app.close());
 
-  /** What a body that a careful server refuses is answered with. */
+  /** The answer to a malformed body. */
   async function refusal(payload: string | Buffer, headers = JSON_TYPE) {
     const { status, body } = await app.put(`/users/${admin.id}`, { token: admin.token, payload, headers });
     assert.equal(status, 400, String(payload).slice(0, 80));
@@ -35,13 +35,13 @@ describe("hostile input", () => {
     assert.match(await refusal(nested(100_000)), /deeper than 32/);
   });
 
-  test("JSON elements: 100,000 and no more", async () => {
+  test("JSON elements: at most 100,000", async () => {
     const list = (count: number) => `{"x":[${"1,".repeat(count - 1)}1]}`;
     await accepted(list(99_000));
     assert.match(await refusal(list(100_001)), /more than 100000 elements/);
   });
 
-  test("JSON numbers: 1,000 digits and no more", async () => {
+  test("JSON numbers: at most 1,000 digits", async () => {
     await accepted(`{"x":0.${"1".repeat(999)}}`);
     assert.match(await refusal(`{"x":${"1".repeat(1001)}}`), /more than 1000 digits/);
   });
@@ -73,7 +73,7 @@ describe("hostile input", () => {
     assert.equal(({} as Record<string, unknown>)["admin"], undefined);
   });
 
-  test("what is not JSON, and JSON that is no object, is 400", async () => {
+  test("invalid JSON, and JSON that is not an object, is 400", async () => {
     for (const payload of ["{", "nonsense", "[]", "7", '"text"', "null", '{"a":1,"a":2}']) await refusal(payload);
   });
 
@@ -98,7 +98,7 @@ describe("hostile input", () => {
     }
   });
 
-  test("a token or a user to act for that is no text is refused", async () => {
+  test("a token or sudo parameter that is not a string is refused", async () => {
     for (const query of ["private_token[a]=b", "private_token[]=b", "private_token[a][b]=c"]) {
       const { status } = await app.get(`/users?${query}`);
       assert.ok(status === 400 || status === 401, `${query}: ${status}`);
@@ -111,7 +111,7 @@ describe("hostile input", () => {
     }
   });
 
-  test("texts of any length and script never fail in the database", async () => {
+  test("texts of any length and script never cause a database error", async () => {
     for (const search of [
       "%",
       "_",
@@ -132,7 +132,7 @@ describe("hostile input", () => {
     assert.deepEqual(body, { error: "search is too long" });
   });
 
-  test("a body past 1 MiB is 413, told before it is read", async () => {
+  test("a body of more than 1 MiB is 413 before it is read", async () => {
     const reply = await app.put(`/users/${admin.id}`, {
       token: admin.token,
       payload: "x".repeat(1024 * 1024 + 1),
@@ -143,7 +143,7 @@ describe("hostile input", () => {
     assert.equal(reply.headers["connection"], "close");
   });
 
-  test("what is not even HTTP is answered with JSON and closed", async () => {
+  test("malformed HTTP is answered with JSON and the connection closed", async () => {
     const port = await listen(app);
     const garbage = await sendBytes(port, "NONSENSE\r\n\r\n");
     assert.match(garbage, /^HTTP\/1\.1 400 /);

@@ -5,13 +5,13 @@ import { sql } from "kysely";
 import Type from "typebox";
 import { anyone } from "#access/access.ts";
 import { endpoint } from "#http/endpoint.ts";
-import { resources } from "#resources/index.ts";
+import { resources } from "#domains/index.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 
 const RUNS = 12;
 
-/** A list by name that goes on after the last name alone, or at it: what a careless cursor does. */
+/** A list by name whose cursor compares the name only, so that it skips or repeats rows. */
 const careless = (path: string, sign: ">" | ">=") =>
   endpoint({
     method: "GET",
@@ -58,7 +58,7 @@ describe("keyset paging while rows are inserted", () => {
   async function insert(rows: Story["atFirst"]): Promise<number[]> {
     const users = rows.map(({ name, day }) => {
       made++;
-      // Ids and usernames in no order, so that new rows come to stand before and behind the reader.
+      // Ids and usernames in random order, so that new rows appear before and after the reader's position.
       const id = (made * 7919) % 1_000_003;
       const time = `2026-01-0${day}T00:00:00.000Z`;
       return { id, username: `u-${(made * 104_729) % 1_000_003}`, name, time };
@@ -76,7 +76,7 @@ describe("keyset paging while rows are inserted", () => {
     return users.map(({ id }) => id);
   }
 
-  /** Reads a list to its end while rows arrive between its pages; what must be there, and what was seen. */
+  /** Reads a list to its end while rows are inserted between its pages; returns the expected and the returned rows. */
   async function read(address: string, { atFirst, betweenPages, perPage }: Story) {
     await sql`delete from users`.execute(app.services.db.write);
     await sql`delete from namespaces`.execute(app.services.db.write);
@@ -117,7 +117,7 @@ describe("keyset paging while rows are inserted", () => {
     ["skips", /lost: \[\s+\+?\s*\d/],
     ["repeats", /twice: \[\s+\+?\s*\d/],
   ] as const) {
-    test(`the checker sees a planted defect: a cursor that ${defect}`, async () => {
+    test(`the check detects a planted defect: a cursor that ${defect}`, async () => {
       const result = await fc.check(seesAllOnce(`/${defect}?`), { numRuns: 100, endOnFailure: true });
       assert.equal(result.failed, true);
       assert.match(String(result.errorInstance), complaint);

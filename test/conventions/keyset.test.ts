@@ -4,9 +4,10 @@ import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import Type from "typebox";
 import { anyone } from "#access/access.ts";
+import { order } from "#db/lists/order.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
-import { resources } from "#resources/index.ts";
+import { resources } from "#domains/index.ts";
 import { type Reply, type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 
@@ -19,7 +20,7 @@ const halfKeyset = {
     params: Type.Object({}),
     returns: pageOf(Type.Object({ id: Type.Integer() }), {
       id: "u.id",
-      orders: { id: "u.id", name: "u.name" },
+      orders: { id: order("u.id", "bigint"), name: order("u.name", "text") },
       keyset: ["id"],
     }),
     handle: ({ db, page }) => page(db.selectFrom("users as u").select("u.id"), (row) => row),
@@ -45,7 +46,7 @@ describe("keyset paging", () => {
   const idsOf = (reply: Reply): number[] => reply.body.map((item: { id: number }) => item.id);
   const nextOf = ({ headers }: Reply) => /^<([^<>,]+)>; rel="next"$/.exec(headers["link"] ?? "")?.[1];
 
-  /** Follows the next links to their end and gives the pages. */
+  /** Follows the next links to the end and returns the pages. */
   async function walk(query: string): Promise<number[][]> {
     const pages: number[][] = [];
     let reply = await list(query);
@@ -58,11 +59,11 @@ describe("keyset paging", () => {
     }
   }
 
-  test("order_by and sort may be left out: id, from the highest", async () => {
+  test("the default order is by id, descending", async () => {
     assert.deepEqual((await walk("per_page=2")).flat(), ids.toReversed());
   });
 
-  test("next on every page that has rows, then [] without a link", async () => {
+  test("every page with rows has a next link, the last one is [] without a link", async () => {
     assert.deepEqual(
       (await walk("per_page=2&sort=asc")).map((page) => page.length),
       [2, 2, 1, 0],
@@ -92,7 +93,7 @@ describe("keyset paging", () => {
     });
   });
 
-  test("page is of no use and is not repeated", async () => {
+  test("the parameter page is ignored and not repeated in the link", async () => {
     const reply = await list("per_page=2&page=2&sort=asc");
     assert.deepEqual(idsOf(reply), ids.slice(0, 2));
     assert.equal(new URL(nextOf(reply) ?? "").searchParams.has("page"), false);
@@ -107,12 +108,12 @@ describe("keyset paging", () => {
     });
   }
 
-  test("per_page as with offset", async () => {
+  test("per_page works as with offset paging", async () => {
     assert.equal((await list("per_page=0")).status, 400);
     assert.equal((await list("per_page=500")).status, 200);
   });
 
-  test("it goes on where offset paging ends", async () => {
+  test("it continues where offset paging ends", async () => {
     assert.equal((await list("page=9000&per_page=100")).status, 200);
   });
 
@@ -122,7 +123,7 @@ describe("keyset paging", () => {
     assert.deepEqual(body, { error: "order_by does not have a valid value" });
   });
 
-  test("a listed one that cannot keyset is 405", async () => {
+  test("an order_by without keyset paging is 405", async () => {
     const { status, body } = await app.get("/half_keyset?pagination=keyset&order_by=name");
     assert.equal(status, 405);
     assert.deepEqual(body, { error: "Keyset pagination is not yet available for this type of request" });
@@ -130,7 +131,7 @@ describe("keyset paging", () => {
     assert.equal((await app.get("/half_keyset?order_by=name")).status, 200);
   });
 
-  test("on a list without it, and for any other value, offset is used", async () => {
+  test("a list without keyset paging, and any other value of pagination, uses offset paging", async () => {
     const emails = await app.get("/user/emails?pagination=keyset", { token: user.token });
     assert.equal(emails.status, 200);
     assert.equal(emails.headers["x-page"], "1");
@@ -138,13 +139,13 @@ describe("keyset paging", () => {
     assert.equal(other.headers["x-page"], "1");
   });
 
-  test("for callers who are not signed in too", async () => {
+  test("it works for anonymous callers too", async () => {
     const { headers, status } = await app.get(`/users?pagination=keyset&per_page=2&search=${tag}`);
     assert.equal(status, 200);
     assert.match(headers["link"] ?? "", /cursor=/);
   });
 
-  test("a bad cursor is 400, whatever is in it", async () => {
+  test("an invalid cursor is 400, whatever its content", async () => {
     const coded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
     const time = "2026-01-01T00:00:00.000Z";
     for (const [order, cursor] of [
@@ -174,7 +175,7 @@ describe("keyset paging", () => {
     assert.equal((await list(`order_by=created_at&cursor=${coded(["created_at", "desc", time, 7])}`)).status, 200);
   });
 
-  test("a row that changes its place is not lost to those who keep theirs", async () => {
+  test("a row that moves does not hide the rows that stay", async () => {
     const first = await list("order_by=name&sort=asc&per_page=2");
     await app.services.db.write
       .deleteFrom("personal_access_tokens")

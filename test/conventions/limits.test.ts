@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { shareLimits } from "#http/shared-limits.ts";
+import { shareLimits } from "#limits/shared-counts.ts";
 import { type Reply, testApp, type TestApp } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 
@@ -19,7 +19,7 @@ async function limited(env: Record<string, string>, work: (app: TestApp) => Prom
   }
 }
 
-/** Counts start anew with the minute, so a test must not begin at its end. */
+/** Counts start at 0 in every minute, so a test must not begin at its end. */
 async function startOfMinute(needed = 10_000) {
   const left = 60_000 - (Date.now() % 60_000);
   if (left < needed) await sleep(left + 50);
@@ -32,11 +32,11 @@ const budgetOf = ({ headers }: Reply) => ({
   name: headers["ratelimit-name"],
 });
 
-/** An address of documentation in a network of its own, so that tests do not share a budget. */
+/** A documentation address in its own network, so that tests do not share a budget. */
 const someAddress = () => `2001:db8:${randomUUID().slice(0, 4)}:${randomUUID().slice(0, 4)}::1`;
 
 describe("rate limits", () => {
-  test("on by default: 500 a minute for an address, 2,000 for a user, told on every answer", async () => {
+  test("on by default: 500 a minute for an address, 2,000 for a user, with headers on every response", async () => {
     await limited({}, async (app) => {
       const user = await app.makeUser();
       const remoteAddress = someAddress();
@@ -60,7 +60,7 @@ describe("rate limits", () => {
     });
   });
 
-  test("told on refusals too", async () => {
+  test("refusals have the headers too", async () => {
     await limited({}, async (app) => {
       const { token } = await app.makeUser();
       const headers = { "content-type": "application/json" };
@@ -84,7 +84,7 @@ describe("rate limits", () => {
     });
   });
 
-  test("past the limit 429 with Retry-After in whole seconds, until the minute ends", async () => {
+  test("beyond the limit 429 with Retry-After in whole seconds, until the minute ends", async () => {
     await limited({ FAIRLEAD_RATE_LIMIT_USER: "3" }, async (app) => {
       const user = await app.makeUser();
       const other = await app.makeUser();
@@ -113,7 +113,7 @@ describe("rate limits", () => {
     });
   });
 
-  test("an address that is not signed in has its own, and failed tokens count against it", async () => {
+  test("an anonymous address has its own budget, and invalid tokens count against it", async () => {
     await limited({ FAIRLEAD_RATE_LIMIT_ADDRESS: "3" }, async (app) => {
       const user = await app.makeUser();
       const remoteAddress = someAddress();
@@ -133,7 +133,7 @@ describe("rate limits", () => {
     });
   });
 
-  test("health is never limited and tells no budget", async () => {
+  test("health is never limited and has no headers of a budget", async () => {
     await limited({ FAIRLEAD_RATE_LIMIT_ADDRESS: "1" }, async (app) => {
       for (let n = 0; n < 3; n++) {
         const reply = await app.get("/-/readiness");
@@ -143,7 +143,7 @@ describe("rate limits", () => {
     });
   });
 
-  test("health and liveness read no token", async () => {
+  test("health and liveness ignore tokens", async () => {
     await limited({ FAIRLEAD_RATE_LIMIT_ADDRESS: "1" }, async (app) => {
       const remoteAddress = someAddress();
       for (const path of ["/-/health", "/-/liveness"]) {
@@ -182,7 +182,7 @@ describe("rate limits", () => {
     });
   });
 
-  test("off by setting", async () => {
+  test("can be disabled", async () => {
     const app = await testApp({ env: { FAIRLEAD_RATE_LIMIT_ADDRESS: "1" } });
     try {
       for (let n = 0; n < 3; n++) assert.equal((await app.get("/users")).status, 200);
@@ -192,7 +192,7 @@ describe("rate limits", () => {
     }
   });
 
-  test("two processes share their counts within two seconds, and remember a caller who pauses", async () => {
+  test("two processes share their counts within two seconds, also of a caller who pauses", async () => {
     const databaseUrl = await freshDatabase();
     const env = { ...ON, FAIRLEAD_RATE_LIMIT_USER: "10" };
     const apps = [await testApp({ env, databaseUrl }), await testApp({ env, databaseUrl })] as const;
@@ -211,7 +211,7 @@ describe("rate limits", () => {
         observed = budgetOf(await there.get("/user", { token: user.token })).observed;
       }
       assert.ok(observed >= 9, `${observed} of 9 and more`);
-      // Others go on asking meanwhile; the pause must not make the other process forget.
+      // Other callers continue meanwhile; the pause must not make the other process forget the count.
       for (let n = 0; n < 3; n++) {
         await there.get("/user", { token: other.token });
         await sleep(800);

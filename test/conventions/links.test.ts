@@ -14,7 +14,7 @@ describe("links", () => {
   const linkOf = async (path: string, headers: Record<string, string> = {}, of = app) =>
     (await of.get(path, { token: user.token, headers })).headers["link"] ?? "";
 
-  test("every other parameter is repeated, tokens and passwords are not", async () => {
+  test("links repeat every parameter except tokens and passwords", async () => {
     const { headers } = await app.get(
       `/users?private_token=${user.token}&password=pw&custom_attributes[a]=b&zzz[]=1&zzz[]=2&active=true&sudo_not=x`,
     );
@@ -35,19 +35,19 @@ describe("links", () => {
     assert.ok(!link.includes(user.token) && !link.includes("pw"));
   });
 
-  test("nor is a token that came under another name", async () => {
+  test("links do not repeat a token under another name", async () => {
     const link = await linkOf(`/users?private_tokenT=${user.token}&active=true&a[b]=${user.token}`);
     assert.match(link, /users\?active=true&/);
     assert.ok(!link.includes(user.token));
   });
 
-  test("commas, semicolons and angle brackets are encoded, so that clients can cut the header up", async () => {
+  test("commas, semicolons and angle brackets are encoded, so that clients can split the header", async () => {
     const link = await linkOf("/users?search=a,b;c<d>e%22f%26g");
     assert.match(link, /search=a%2Cb%3Bc%3Cd%3Ee%22f%26g&/);
     assert.equal(link.split(",").length, link.split('rel="').length - 1);
   });
 
-  test("a parameter that came in the body is repeated in the query", async () => {
+  test("a parameter of the body is repeated in the query", async () => {
     const { headers } = await app.get("/users", {
       token: user.token,
       payload: { search: "from the body", per_page: 5 },
@@ -55,7 +55,7 @@ describe("links", () => {
     assert.match(headers["link"] ?? "", /search=from%20the%20body&page=1&per_page=5>/);
   });
 
-  test("loopback is its own host, with its port", async () => {
+  test("over loopback links have the requested host and port", async () => {
     for (const host of ["localhost", "localhost:8080", "127.0.0.1:9", "[::1]:80"]) {
       assert.match(
         await linkOf("/users", { host }),
@@ -64,7 +64,7 @@ describe("links", () => {
     }
   });
 
-  test("a host that is not allowed is not repeated", async () => {
+  test("a host that is not allowed does not appear in links", async () => {
     for (const host of ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "a b", "evil\u0007"]) {
       const link = await linkOf("/users", { host });
       assert.match(link, /^<http:\/\/127\.0\.0\.1:8080\/api/, host);
@@ -73,7 +73,7 @@ describe("links", () => {
     }
   });
 
-  test("allowed hosts and the external address are the caller's own; others get the external one", async () => {
+  test("links have the requested host if it is allowed, else the external URL", async () => {
     const named = await testApp({
       env: {
         FAIRLEAD_EXTERNAL_URL: "https://code.example.com/",

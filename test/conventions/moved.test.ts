@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { resources } from "#resources/index.ts";
+import { resources } from "#domains/index.ts";
 import { type Call, type Reply, type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 
 const CONTAINERS = /^\/(?:(projects|groups|namespaces)|uploads\/-\/system\/(project|group)\/avatar)\/:id(?!\/exists)/;
@@ -44,7 +44,7 @@ describe("moved projects and groups", () => {
     done(app.put(`/${kind}/${id}`, { token: owner.token, payload: { path } }));
   const idOf = (path: string) => encodeURIComponent(path);
 
-  /** A private group with a project in it, both asked for by the addresses that they had. */
+  /** A private group with a project in it, and the previous paths of both. */
   async function makeMoved(visibility = "private") {
     const group = await makeGroup({ visibility });
     const project = await makeProject({ namespace_id: group.id, visibility });
@@ -54,7 +54,7 @@ describe("moved projects and groups", () => {
     return { ids: { group: group.id, project: project.id } as Record<string, number>, addresses, group, project };
   }
 
-  test("the list of endpoints is not empty by mistake", () => {
+  test("the list of endpoints is complete", () => {
     assert.ok(places.length >= 40, String(places.length));
     for (const kind of ["project", "group"]) {
       for (const method of ["GET", "POST", "PUT", "DELETE"]) {
@@ -66,7 +66,7 @@ describe("moved projects and groups", () => {
     }
   });
 
-  test("every endpoint: GET and HEAD 301, other verbs 308, Location with the numeric id, and nothing is done", async () => {
+  test("every endpoint: GET and HEAD 301, other verbs 308, Location with the numeric id, and nothing changes", async () => {
     const { ids, addresses } = await makeMoved();
     const state = async () => [
       (await app.get(`/projects/${ids["project"]}`, { token: owner.token })).text,
@@ -87,7 +87,7 @@ describe("moved projects and groups", () => {
     assert.deepEqual(await state(), before);
   });
 
-  test("every endpoint: who may not read it gets byte for byte what was never there", async () => {
+  test("every endpoint: a caller who may not see it gets the same bytes as for an unknown path", async () => {
     const { addresses } = await makeMoved();
     const ask = async (method: Parameters<TestApp["call"]>[0], target: string, call: Call) => {
       const { status, text, headers } = await app.call(method, target, call);
@@ -104,7 +104,7 @@ describe("moved projects and groups", () => {
     }
   });
 
-  test("visibility decides who is led on, not membership", async () => {
+  test("visibility decides who is redirected, not membership", async () => {
     const statuses = async (address: string) =>
       Promise.all(
         [undefined, stranger.token, admin.token].map(async (token) => {
@@ -116,7 +116,7 @@ describe("moved projects and groups", () => {
     assert.deepEqual(await statuses((await makeMoved("private")).addresses.project), [404, 404, 301]);
   });
 
-  test("who lost access is led nowhere any more", async () => {
+  test("a caller who lost access is no longer redirected", async () => {
     const { ids, addresses } = await makeMoved();
     const ask = async () => (await app.get(`/projects/${addresses.project}`, { token: stranger.token })).status;
     const members = `/projects/${ids["project"]}/members`;
@@ -126,7 +126,7 @@ describe("moved projects and groups", () => {
     assert.equal(await ask(), 404);
   });
 
-  test("a write that may not be done is led on all the same, and refused where it leads", async () => {
+  test("a forbidden write is redirected too, and refused there", async () => {
     const { ids, addresses } = await makeMoved("public");
     const moved = await app.put(`/projects/${addresses.project}`, { token: stranger.token, payload: { name: "x" } });
     assert.equal(moved.status, 308);
@@ -134,7 +134,7 @@ describe("moved projects and groups", () => {
     assert.equal(there.status, 403);
   });
 
-  test("Location is on our own host, keeps the query and has no token in it", async () => {
+  test("Location is on our own host, keeps the query and contains no token", async () => {
     const { ids, addresses } = await makeMoved();
     const { token } = await app.makeToken(admin.id, { scopes: ["api", "sudo"] });
     const query = `query=a%26b&user_ids[]=1&user_ids[]=2&private_token=${token}&sudo=${owner.username}`;
@@ -150,7 +150,7 @@ describe("moved projects and groups", () => {
     assert.ok(!text.includes(token));
   });
 
-  test("a live path wins over an old one; of two that left it, the later one", async () => {
+  test("a current path takes precedence over a previous one, and the latest of several previous ones", async () => {
     const group = await makeGroup();
     const path = word();
     const old = idOf(`${group.full_path}/${path}`);
@@ -168,8 +168,8 @@ describe("moved projects and groups", () => {
     assert.equal((await ask()).body.id, first.id);
   });
 
-  test("the same below an old address of the group: what is there now wins over what left", async () => {
-    // Several times, because a choice left to chance would be right in some of them.
+  test("below a previous path of the group a current path takes precedence too", async () => {
+    // Several times, because an arbitrary choice would be correct in some of them.
     for (let round = 0; round < 3; round++) {
       const group = await makeGroup();
       const path = word();
@@ -189,7 +189,7 @@ describe("moved projects and groups", () => {
     }
   });
 
-  test("every address of before leads on in one step", async () => {
+  test("every previous path redirects in one step", async () => {
     const group = await makeGroup();
     const project = await makeProject({ namespace_id: group.id });
     const addresses: string[] = [];
@@ -205,7 +205,7 @@ describe("moved projects and groups", () => {
     }
   });
 
-  test("renaming or moving a group leads on for all that is in it", async () => {
+  test("renaming or moving a group redirects the paths of everything in it", async () => {
     const [top, other] = [await makeGroup(), await makeGroup()];
     const below = await makeGroup({ parent_id: top.id });
     const project = await makeProject({ namespace_id: below.id });
@@ -227,7 +227,7 @@ describe("moved projects and groups", () => {
     assert.deepEqual(await locations(), expected);
   });
 
-  test("a renamed user's projects are found by the old name", async () => {
+  test("the projects of a renamed user redirect from the old name", async () => {
     const user = await app.makeUser();
     const payload = { name: "Own", path: "own" };
     const project = await done(app.post("/projects", { token: user.token, payload }));

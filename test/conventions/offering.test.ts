@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import Type from "typebox";
 import { administrator } from "#access/access.ts";
+import { operationsOf } from "#http/app.ts";
 import { endpoint } from "#http/endpoint.ts";
-import { resources } from "#resources/index.ts";
+import { resources } from "#domains/index.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 
 const common = { method: "GET", access: administrator(), returns: Type.Object({ ok: Type.Boolean() }) } as const;
@@ -33,6 +34,23 @@ const gated = {
   }),
 };
 
+/** What the documents restrict; every other endpoint is in all offerings and plans. */
+const RESTRICTED = {
+  "GET /service_accounts": "premium, self-managed dedicated",
+  "POST /service_accounts": "premium, self-managed dedicated",
+  "PATCH /service_accounts/:id": "premium, self-managed dedicated",
+  "GET /groups/:id/enterprise_users": "premium, hosted",
+  "GET /groups/:id/enterprise_users/:user_id": "premium, hosted",
+  "PATCH /groups/:id/enterprise_users/:user_id/disable_two_factor": "premium, hosted",
+  "GET /groups/:id/saml_users": "premium",
+  "GET /deploy_keys": "self-managed dedicated",
+  "POST /deploy_keys": "self-managed dedicated",
+  "GET /jobqueue/queue_metrics": "self-managed dedicated",
+  "GET /jobqueue/process_metrics": "self-managed dedicated",
+  "GET /jobqueue/job_stats": "self-managed dedicated",
+  "GET /jobqueue/compound_metrics": "self-managed dedicated",
+};
+
 async function installed(env: Record<string, string>, work: (app: TestApp) => Promise<void>) {
   const app = await testApp({ env, resources: { ...resources, gated } });
   try {
@@ -42,7 +60,7 @@ async function installed(env: Record<string, string>, work: (app: TestApp) => Pr
   }
 }
 
-/** The statuses that nobody, a user, and an administrator without and with good parameters get. */
+/** The statuses for an anonymous caller, a user, and an administrator without and with valid parameters. */
 async function statuses(app: TestApp, path: string) {
   const user = await app.makeUser();
   const admin = await app.makeUser({ admin: true });
@@ -55,6 +73,14 @@ async function statuses(app: TestApp, path: string) {
 }
 
 describe("offering and plan", () => {
+  test("endpoints are in the offerings and plans that the documents say", () => {
+    const restricted = operationsOf(resources).flatMap(({ endpoint: { method, path, plan, offering } }) => {
+      const places = [plan, offering?.join(" ")].filter((place) => place !== undefined).join(", ");
+      return places === "" ? [] : [[`${method} ${path}`, places] as const];
+    });
+    assert.deepEqual(Object.fromEntries(restricted), RESTRICTED);
+  });
+
   test("the default installation has everything", () =>
     installed({}, async (app) => {
       for (const path of ["/gated/hosted", "/gated/premium", "/gated/both"]) {
@@ -69,20 +95,20 @@ describe("offering and plan", () => {
       assert.deepEqual(await statuses(app, "/gated/premium"), [401, 403, 400, 200]);
     }));
 
-  test("one above the plan is 403 right after 401", () =>
+  test("an endpoint above the plan is 403 right after 401", () =>
     installed({ FAIRLEAD_PLAN: "free", FAIRLEAD_OFFERING: "hosted" }, async (app) => {
       assert.deepEqual(await statuses(app, "/gated/premium"), [401, 403, 403, 403]);
       assert.deepEqual(await statuses(app, "/gated/both"), [401, 403, 403, 403]);
       assert.deepEqual(await statuses(app, "/gated/hosted"), [401, 403, 400, 200]);
     }));
 
-  test("a plan contains the ones below it", () =>
+  test("a plan includes the ones below it", () =>
     installed({ FAIRLEAD_PLAN: "premium" }, async (app) => {
       assert.deepEqual(await statuses(app, "/gated/premium"), [401, 403, 400, 200]);
       assert.deepEqual(await statuses(app, "/gated/both"), [401, 403, 403, 403]);
     }));
 
-  test("a parameter above the plan is ignored, a field above it is left out", async () => {
+  test("a parameter above the plan is ignored, and a field above it is left out", async () => {
     for (const [plan, answer] of [
       ["free", { environment_scope: "*" }],
       ["premium", { environment_scope: "staging" }],

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { seedUsers } from "#db/seed.ts";
+import { runSeedStep } from "#db/seed.ts";
+import { seedUsers } from "#domains/identity/seed.ts";
 import { type Reply, type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 
-/** The entries of a link header in their order, as clients cut it up. */
+/** The entries of a link header in order, split as clients do. */
 const linksOf = ({ headers }: Reply) =>
   (headers["link"] ?? "")
     .split(",")
@@ -36,7 +37,7 @@ describe("offset paging", () => {
   });
   after(() => app.close());
 
-  // Asked for its order, the search lists by id.
+  // With order_by the search lists by id.
   const list = (query: string) => app.get(`/users?search=${tag}&sort=desc&${query}`, { token: user.token });
   const idsOf = (reply: Reply) => reply.body.map((item: { id: number }) => item.id);
 
@@ -70,7 +71,7 @@ describe("offset paging", () => {
     }
   });
 
-  test("at the ends prev and next are empty headers and no links", async () => {
+  test("on the first and last page prev and next are empty headers without links", async () => {
     const first = await list("per_page=2");
     assert.equal(first.headers["x-prev-page"], "");
     assert.equal(first.headers["x-next-page"], "2");
@@ -88,7 +89,7 @@ describe("offset paging", () => {
     assert.deepEqual(idsOf(last), ids.slice(4));
   });
 
-  test("defaults: page 1, 20 a page, id from the highest", async () => {
+  test("the defaults are page 1, 20 rows a page, and id descending", async () => {
     const reply = await app.get(`/users?search=${tag}&sort=desc`, { token: user.token });
     assert.deepEqual(idsOf(reply), ids);
     assert.equal(reply.headers["x-page"], "1");
@@ -100,7 +101,7 @@ describe("offset paging", () => {
     );
   });
 
-  test("per_page over 100 is 100; 0, negative or no number is 400", async () => {
+  test("per_page over 100 is 100; 0, a negative or not a number is 400", async () => {
     const reply = await list("per_page=1000");
     assert.equal(reply.headers["x-per-page"], "100");
     assert.equal(linksOf(reply)[0]?.url.searchParams.get("per_page"), "100");
@@ -117,7 +118,7 @@ describe("offset paging", () => {
     }
   });
 
-  test("page below 1 is 1, no number is 400, past the end is []", async () => {
+  test("page below 1 is 1, not a number is 400, beyond the end is []", async () => {
     for (const page of [0, -3]) {
       const reply = await list(`page=${page}&per_page=2`);
       assert.deepEqual(idsOf(reply), ids.slice(0, 2));
@@ -147,7 +148,7 @@ describe("offset paging", () => {
     );
   });
 
-  test("following next sees every row once, at any size of page", async () => {
+  test("following next returns every row once, at any page size", async () => {
     for (const size of [1, 2, 3, 5, 7]) {
       const seen: number[] = [];
       let query: string | undefined = `per_page=${size}`;
@@ -161,7 +162,7 @@ describe("offset paging", () => {
     }
   });
 
-  test("all lists page, also those without an order of the caller's", async () => {
+  test("all lists are paged, also those without order_by", async () => {
     for (let n = 0; n < 2; n++) await app.makeToken(user.id);
     const reply = await app.get("/personal_access_tokens?per_page=2&page=2", { token: user.token });
     assert.equal(reply.body.length, 1);
@@ -169,7 +170,7 @@ describe("offset paging", () => {
     assert.equal(linksOf(reply)[0]?.rel, "prev");
   });
 
-  test("GET /users: offset only while page * per_page is at most 50,000", async () => {
+  test("GET /users: offset paging works while page * per_page is at most 50,000", async () => {
     const fine = await app.get("/users?page=500&per_page=100", { token: user.token });
     assert.equal(fine.status, 200);
     for (const query of ["page=501&per_page=100", "page=2501", "page=9007199254740991"]) {
@@ -191,7 +192,7 @@ describe("offset paging of more than 10,000 matches", () => {
     const databaseUrl = await freshDatabase();
     app = await testApp({ databaseUrl });
     admin = await app.makeUser({ admin: true });
-    await seedUsers(databaseUrl, 10_000, () => {});
+    await runSeedStep(databaseUrl, seedUsers, { users: 10_000, projects: 0, tokens: 0 });
   });
   after(() => app.close());
 
@@ -204,7 +205,7 @@ describe("offset paging of more than 10,000 matches", () => {
     assert.equal(linksOf(reply).at(-1)?.rel, "last");
   });
 
-  test("10,001 are not: no x-total, no x-total-pages, no last; the rest stays", async () => {
+  test("10,001 are not counted: no x-total, no x-total-pages, no last link; other headers stay", async () => {
     const reply = await app.get("/users?per_page=100&page=3", { token: admin.token });
     assert.equal(reply.body.length, 100);
     assert.deepEqual(placesOf(reply), {

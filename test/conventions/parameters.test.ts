@@ -4,7 +4,7 @@ import Type from "typebox";
 import { anyone } from "#access/access.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { DateTime, Hash, Id } from "#http/params/vocabulary.ts";
-import { resources } from "#resources/index.ts";
+import { resources } from "#domains/index.ts";
 import { type Call, type TestApp, testApp } from "#test/support/app.ts";
 import { multipart } from "#test/support/wire.ts";
 
@@ -49,7 +49,7 @@ describe("parameters", () => {
     return status < 300 ? body : `${status} ${JSON.stringify(body)}`;
   };
 
-  test("one merged set for every verb: the path wins, then the body, then the query", async () => {
+  test("all parameters are merged for every verb: the path wins, then the body, then the query", async () => {
     for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"] as const) {
       assert.deepEqual(
         await read(method, "?text=query&count=1&id=8", { payload: { text: "body", flag: true, id: 9 } }),
@@ -59,7 +59,7 @@ describe("parameters", () => {
     }
   });
 
-  test("JSON, urlencoded with brackets and multipart say the same", async () => {
+  test("JSON, urlencoded with brackets and multipart are equivalent", async () => {
     const said = {
       id: 7,
       text: "a b",
@@ -81,13 +81,13 @@ describe("parameters", () => {
     assert.deepEqual(await read("POST", "?list[]=x&list[]=y", multipart(pairs)), said);
   });
 
-  test("an array of hashes may leave its numbers out", async () => {
+  test("an array of hashes may omit its indexes", async () => {
     const form = "links[][url]=u&links[][rank]=1&links[][url]=w";
     const { links } = await read("GET", `?${form}`);
     assert.deepEqual(links, [{ url: "u", rank: 1 }, { url: "w" }]);
   });
 
-  test("an empty body with a JSON type is fine", async () => {
+  test("an empty body with a JSON type is accepted", async () => {
     for (const method of ["GET", "POST", "DELETE"] as const) {
       assert.deepEqual(
         await read(method, "?text=t", { headers: JSON_TYPE, payload: "" }),
@@ -98,13 +98,13 @@ describe("parameters", () => {
     }
   });
 
-  test("a body on DELETE is fine", async () => {
+  test("a body on DELETE is accepted", async () => {
     assert.deepEqual(await read("DELETE", "", { payload: {} }), { id: 7 });
     assert.deepEqual(await read("DELETE", "", { payload: { count: 3 } }), { id: 7, count: 3 });
     assert.deepEqual(await read("DELETE", "", { payload: "count=3", headers: FORM }), { id: 7, count: 3 });
   });
 
-  test("unknown parameters are ignored, wherever they stand", async () => {
+  test("unknown parameters are ignored in path, query and body", async () => {
     assert.deepEqual(await read("POST", "?all=False&key_id[]=1", { payload: { project_id: {}, zzz: [1] } }), { id: 7 });
     assert.deepEqual(await read("GET", "?&&=x&all"), { id: 7 });
   });
@@ -129,14 +129,14 @@ describe("parameters", () => {
     assert.equal(await read("GET", "?flag=2"), '400 {"error":"flag is invalid"}');
   });
 
-  test("numbers as strings are numbers, and texts may come as numbers", async () => {
+  test("numbers may be sent as strings, and strings as numbers", async () => {
     assert.deepEqual(await read("POST", "", { payload: { count: "42", text: 42 } }), { id: 7, count: 42, text: "42" });
     for (const bad of ["4.5", "1e3", "0x10", " 1", "four"]) {
       assert.equal(await read("POST", "", { payload: { count: bad } }), '400 {"error":"count is invalid"}', bad);
     }
   });
 
-  test("a scalar given as array or object is 400", async () => {
+  test("an array or object for a scalar is 400", async () => {
     for (const name of ["text", "flag", "count", "moment"]) {
       for (const value of [[1], { a: 1 }]) {
         const told = await read("POST", "", { payload: { [name]: value } });
@@ -148,13 +148,13 @@ describe("parameters", () => {
     assert.equal(await read("GET", "?text=1&text[a]=1"), '400 {"error":"text is invalid"}');
   });
 
-  test("null is the same as left out where null is no value", async () => {
+  test("null counts as absent if the parameter is not nullable", async () => {
     assert.deepEqual(await read("POST", "", { payload: { text: null, flag: null, count: null, list: null } }), {
       id: 7,
     });
   });
 
-  test("a + in a query is a space, so a time that is broken by it is 400", async () => {
+  test("a + in a query is a space, so a time zone with an unencoded + is 400", async () => {
     assert.deepEqual(await read("GET", "?text=a+b%2Bc"), { id: 7, text: "a b+c" });
     assert.equal(await read("GET", "?moment=2026-01-01T10:00:00+02:00"), '400 {"error":"moment is invalid"}');
     assert.deepEqual(await read("GET", "?moment=2026-01-01T10:00:00%2B02:00"), {
@@ -163,7 +163,7 @@ describe("parameters", () => {
     });
   });
 
-  test("a content type that nothing reads is 415", async () => {
+  test("an unknown content type is 415", async () => {
     for (const type of ["text/xml", "application/octet-stream"]) {
       const reply = await app.post("/echo/7", { payload: "x", headers: { "content-type": type } });
       assert.equal(reply.status, 415);
@@ -171,7 +171,7 @@ describe("parameters", () => {
     }
   });
 
-  test("a charset beside a JSON type, and a type that ends in +json, are read", async () => {
+  test("a JSON type with a charset, and a type that ends in +json, are accepted", async () => {
     for (const type of ["application/json; charset=utf-8", "Application/JSON", "application/merge-patch+json"]) {
       assert.deepEqual(await read("POST", "", { payload: '{"text":"é"}', headers: { "content-type": type } }), {
         id: 7,

@@ -28,12 +28,12 @@ describe("ids of projects and groups in a path", () => {
     return body as { id: number };
   }
 
-  /** Over a real connection, because the target must arrive as it is written. */
+  /** Over a real connection, so that the target is sent as written. */
   const get = (target: string) => send(port, "GET", target, { headers: { "private-token": owner.token } });
   const projectAt = async (id: string) => (await get(`/api/v4/projects/${id}`)).body?.id;
   const groupAt = async (id: string) => (await get(`/api/v4/groups/${id}`)).body?.id;
 
-  test("number or encoded full path, case-insensitive", async () => {
+  test("an id is a number or an encoded full path in any case", async () => {
     const paths = [`Top.${tag}%2Fbelow.One`, `top.${tag}%2fBELOW.ONE`, `TOP.${tag.toUpperCase()}%2Fbelow.one`];
     for (const path of paths) {
       assert.equal(await groupAt(path), below.id, path);
@@ -53,7 +53,7 @@ describe("ids of projects and groups in a path", () => {
     assert.equal(await projectAt(`top.${tag}%2Fx%2F%2E%2E%2Fbelow.one%2Fsail.js`), undefined);
   });
 
-  test("all that is below a project or group is found by both", async () => {
+  test("everything below a project or group is found by both", async () => {
     const path = `top.${tag}%2Fbelow.one`;
     for (const [byNumber, byPath] of [
       [`groups/${below.id}/projects`, `groups/${path}/projects`],
@@ -78,15 +78,32 @@ describe("ids of projects and groups in a path", () => {
     assert.equal((await get(`/api/v4/groups/top.${tag}%2F`)).status, 404);
   });
 
-  test("a slash that is not encoded matches nothing: 404", async () => {
-    for (const target of [`projects/top.${tag}/below.one/sail.js`, `groups/top.${tag}/below.one`]) {
+  test("an unencoded slash is 404, with a hint where encoding it would help", async () => {
+    const hint = "A slash within a name is written as %2F: /projects/group%2Fproject";
+    for (const target of [
+      `projects/top.${tag}/below.one/sail.js`,
+      `projects/top.${tag}/below.one/sail.js?simple=true`,
+      "projects/no/such/project/members",
+      `groups/top.${tag}/below.one`,
+      `projects/${project.id}/repository/files/docs/a.md`,
+      `projects/${project.id}/repository/branches/feature/one`,
+    ]) {
       const reply = await get(`/api/v4/${target}`);
-      assert.equal(reply.status, 404, target);
-      assert.deepEqual(reply.body, { error: "404 Not Found" }, target);
+      assert.deepEqual([reply.status, reply.body], [404, { error: "404 Not Found", hint }], target);
+    }
+    for (const target of [
+      "nowhere",
+      "projects/1/nowhere",
+      `projects/${project.id}/repository/nowhere/a/b`,
+      "groups/a%2Fb/nowhere",
+      `projects/${"a/".repeat(60)}b`,
+    ]) {
+      const reply = await get(`/api/v4/${target}`);
+      assert.deepEqual([reply.status, reply.body], [404, { error: "404 Not Found" }], target);
     }
   });
 
-  test("one word is a group but no project, and the one is not found as the other", async () => {
+  test("a single segment names a group and not a project, and neither is found as the other", async () => {
     assert.equal((await get(`/api/v4/projects/top.${tag}`)).status, 404);
     assert.equal((await get(`/api/v4/projects/top.${tag}%2Fbelow.one`)).status, 404);
     assert.equal((await get(`/api/v4/groups/top.${tag}%2Fbelow.one%2Fsail.js`)).status, 404);
@@ -94,7 +111,7 @@ describe("ids of projects and groups in a path", () => {
     assert.equal((await get(`/api/v4/namespaces/${owner.username}`)).status, 200);
   });
 
-  test("a number past 2^53-1, and what is no number, is 404 like any other that is not there", async () => {
+  test("a number beyond 2^53-1, or not a number, is 404 like an unknown id", async () => {
     const absent = { projects: "404 Project Not Found", groups: "404 Group Not Found" };
     for (const kind of ["projects", "groups"] as const) {
       for (const id of [
@@ -129,7 +146,7 @@ describe("ids of projects and groups in a path", () => {
     }
   });
 
-  test("a .json ending is dropped behind a number or a word of ours, and is part of a full path", async () => {
+  test("the suffix .json is removed after a number or a fixed segment, and is part of a full path", async () => {
     assert.equal(await projectAt(`${project.id}.json`), project.id);
     assert.equal(await groupAt(`${group.id}.json`), group.id);
     assert.equal((await get(`/api/v4/groups/top.${tag}/subgroups.json`)).body[0].id, below.id);

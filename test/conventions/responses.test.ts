@@ -40,7 +40,7 @@ describe("responses", () => {
     assert.ok(["0", undefined].includes(reply.headers["content-length"]));
   });
 
-  test("ETag: an unchanged answer is 304 with neither body nor content type", async () => {
+  test("ETag: an unchanged response is 304 with neither body nor content type", async () => {
     const first = await app.get(`/users/${admin.id}`, { token: user.token });
     const etag = first.headers["etag"];
     assert.match(etag ?? "", /^W\/"[0-9a-f]{32}"$/);
@@ -52,7 +52,7 @@ describe("responses", () => {
     assert.equal(again.headers["etag"], etag);
   });
 
-  test("ETag: one of several, the strong spelling and * match; another one does not", async () => {
+  test("ETag: one of several, the strong form and * match; another one does not", async () => {
     const { headers } = await app.get("/version", { token: user.token });
     const etag = headers["etag"] ?? "";
     const status = async (known: string) =>
@@ -63,7 +63,7 @@ describe("responses", () => {
     assert.equal(await status('W/"other"'), 200);
   });
 
-  test("ETag: what a write answers is not kept", async () => {
+  test("ETag: responses to writes are not cached", async () => {
     const made = await app.post("/user/personal_access_tokens", {
       token: user.token,
       payload: { name: "kept by nobody", scopes: ["k8s_proxy"] },
@@ -89,7 +89,7 @@ describe("responses", () => {
     assert.equal((await send(port, "HEAD", "/api/v4/user")).status, 401);
   });
 
-  test("CORS: any origin may read an answer and its paging headers", async () => {
+  test("CORS: any origin may read a response and its paging headers", async () => {
     const origin = "https://tool.example.org";
     const reply = await app.get("/users", { token: user.token, headers: { origin } });
     assert.equal(reply.headers["access-control-allow-origin"], "*");
@@ -103,7 +103,7 @@ describe("responses", () => {
     assert.equal(silent.headers["vary"], "Origin");
   });
 
-  test("CORS: a browser that asks first is told what it may send", async () => {
+  test("CORS: a preflight request is answered with the allowed methods and headers", async () => {
     const headers = { origin: "https://tool.example.org", "access-control-request-method": "PUT" };
     const reply = await app.call("OPTIONS", "/users/1", { headers });
     assert.equal(reply.status, 204);
@@ -124,7 +124,7 @@ describe("responses", () => {
   const securityOf = (headers: Record<string, string | string[] | undefined>) =>
     Object.fromEntries(Object.keys(SECURITY).map((name) => [name, headers[name]]));
 
-  test("security headers: on every kind of answer", async () => {
+  test("security headers: on every kind of response", async () => {
     const etag = (await app.get("/version", { token: user.token })).headers["etag"] ?? "";
     for (const [status, method, path, headers] of [
       [200, "GET", "/api/v4/user", { "private-token": user.token }],
@@ -160,12 +160,12 @@ describe("responses", () => {
     assert.deepEqual(securityOf(account.headers), {
       ...SECURITY,
       "content-security-policy": accountPolicy,
-      // With no-referrer browsers would send `Origin: null` with its forms.
+      // With `no-referrer` browsers would send `Origin: null` with its forms.
       "referrer-policy": "same-origin",
     });
   });
 
-  test("security headers: HSTS where the site is https, and only there", async () => {
+  test("security headers: HSTS only if the site uses https", async () => {
     const hstsOf = async (at: TestApp, headers: Record<string, string> = {}, path = "/users") =>
       (await at.get(path, { headers })).headers["strict-transport-security"];
     assert.equal(await hstsOf(app), undefined);
@@ -184,14 +184,14 @@ describe("responses", () => {
     }
   });
 
-  test("status: 405 names the verbs that the path has", async () => {
+  test("status: 405 names the allowed verbs", async () => {
     const reply = await app.call("PATCH", "/users", { token: admin.token });
     assert.equal(reply.status, 405);
     assert.deepEqual(reply.body, { error: "405 Not Allowed" });
     assert.equal(reply.headers["allow"], "GET, POST, HEAD");
   });
 
-  test("request ids: one of its own on every answer, sorted by time", async () => {
+  test("request ids: unique on every response, sorted by time", async () => {
     const ids: string[] = [];
     for (const path of ["/user", "/users", "/nowhere", "/-/health"]) {
       const { headers } = await app.get(path);
@@ -203,12 +203,12 @@ describe("responses", () => {
     assert.deepEqual(ids, ids.toSorted());
   });
 
-  test("request ids: the caller's own is not taken over", async () => {
+  test("request ids: the caller's id is ignored", async () => {
     const { headers } = await app.get("/users", { headers: { "x-request-id": "chosen" } });
     assert.notEqual(headers["x-request-id"], "chosen");
   });
 
-  test("times are UTC with milliseconds, dates are days", async () => {
+  test("times are in UTC with milliseconds, dates without a time", async () => {
     const { body } = await app.get(`/users/${user.id}`, { token: admin.token });
     assert.match(body.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const tokens = await app.get("/personal_access_tokens", { token: user.token });

@@ -16,7 +16,7 @@ const MAX_GROWTH_MEGABYTES = 150;
 const residentMegabytes = (pid: number) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
 
-describe("a server that is asked for large answers which nobody reads", () => {
+describe("a server with clients that request large responses and do not read them", () => {
   let server: RunningServer;
   let target: string;
   const sockets: Socket[] = [];
@@ -45,7 +45,7 @@ describe("a server that is asked for large answers which nobody reads", () => {
 
   const get = (path: string) => fetch(server.url + path, { headers: { "private-token": server.token } });
 
-  /** Asks for the file and reads the head of the answer, nothing more. */
+  /** Requests the file and reads only the head of the response. */
   async function headOnly(): Promise<string> {
     const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
     sockets.push(socket);
@@ -59,8 +59,8 @@ describe("a server that is asked for large answers which nobody reads", () => {
     });
   }
 
-  test("holds few of them in memory, refuses the rest and serves everybody else", async () => {
-    // The first answer warms up what every later one uses.
+  test("holds few of the responses in memory, refuses the rest and serves other clients", async () => {
+    // The first response warms up what every later one uses.
     const { size } = (await (await get(target)).json()) as { size: number };
     assert.equal(size, FILE_BYTES);
     const before = residentMegabytes(server.pid);

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type RunningServer, startServer } from "#test/support/server.ts";
 
-/** A request whose body is on its way: its head is sent, the rest follows when the test says so. */
+/** A request whose head is sent, while the test decides when the body follows. */
 async function begin(server: RunningServer, username: string) {
   const body = JSON.stringify({
     username,
@@ -43,7 +43,7 @@ const isRunning = (pid: number) => {
   }
 };
 
-/** A server of the test's own, which the test may stop. */
+/** A server that only this test uses and may stop. */
 async function served(work: (server: RunningServer) => Promise<void>) {
   const server = await startServer();
   try {
@@ -54,10 +54,10 @@ async function served(work: (server: RunningServer) => Promise<void>) {
 }
 
 describe("graceful stop", { concurrency: true }, () => {
-  test("SIGTERM: the request in flight is finished, no new one is taken, the process ends with 0", () =>
+  test("SIGTERM: the request in flight completes, no new one is accepted, the process exits with 0", () =>
     served(async (server) => {
       const request = await begin(server, "in-flight");
-      // The head has arrived once the server has answered another request on another connection.
+      // Once the server has answered a request on another connection, the head has arrived.
       assert.equal((await fetch(`${server.url}/-/liveness`)).status, 200);
       const stopped = server.exited();
       process.kill(server.pid, "SIGTERM");
@@ -82,7 +82,7 @@ describe("graceful stop", { concurrency: true }, () => {
       assert.match(server.log(), /"operation":"users\.create","status":201/);
     }));
 
-  test("a request that never ends is cut off after ten seconds", () =>
+  test("a request that does not end is aborted after ten seconds", () =>
     served(async (server) => {
       const request = await begin(server, "never-ends");
       assert.equal((await fetch(`${server.url}/-/liveness`)).status, 200);

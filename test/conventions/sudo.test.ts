@@ -15,7 +15,7 @@ describe("sudo", () => {
   });
   after(() => app.close());
 
-  test("parameter or header, id or username in any case, on any endpoint", async () => {
+  test("works as parameter or header, with id or username in any case, on any endpoint", async () => {
     const { token } = root;
     const asked = [
       app.get(`/user?sudo=${user.id}`, { token }),
@@ -33,21 +33,21 @@ describe("sudo", () => {
     assert.deepEqual(new Set(tokens.body.map((item: { user_id: number }) => item.user_id)), new Set([user.id]));
   });
 
-  test("the rights are the other user's", async () => {
+  test("the request has the rights of the other user", async () => {
     const { token } = root;
     assert.equal((await app.put(`/users/${user.id}?sudo=${user.id}`, { token, payload: {} })).status, 403);
     assert.equal((await app.put(`/users/${user.id}?sudo=${other.id}`, { token, payload: {} })).status, 200);
     assert.equal((await app.get(`/user?sudo=${other.id}`, { token })).body.is_admin, true);
   });
 
-  test("not signed in is 401, no administrator 403", async () => {
+  test("an anonymous caller gets 401, a user who is not an administrator 403", async () => {
     assert.equal((await app.get(`/users?sudo=${user.id}`)).status, 401);
     const { status, body } = await app.get(`/user?sudo=${root.id}`, { token: user.token });
     assert.equal(status, 403);
     assert.deepEqual(body, { message: "403 Forbidden - Must be admin to use sudo" });
   });
 
-  test("the token needs the scope sudo and the endpoint's own", async () => {
+  test("the token needs the scope sudo and a scope of the endpoint", async () => {
     const plain = await app.makeToken(root.id, { scopes: ["api"] });
     const refused = await app.get(`/user?sudo=${user.id}`, { token: plain.token });
     assert.equal(refused.status, 403);
@@ -61,7 +61,7 @@ describe("sudo", () => {
     assert.equal(write.status, 403);
   });
 
-  test("never nested: the one named first is acted for, and a list is refused", async () => {
+  test("is never nested: the first user counts, and a list is refused", async () => {
     const both = await app.get(`/user?sudo=${user.id}`, { token: root.token, headers: { sudo: String(other.id) } });
     assert.equal(both.body.id, user.id);
     for (const query of [`sudo[]=${user.id}&sudo[]=${other.id}`, `sudo[a]=${user.id}`]) {
@@ -79,7 +79,7 @@ describe("sudo", () => {
     assert.equal((await app.get(`/user?sudo=${blocked.id}`, { token: root.token })).status, 403);
   });
 
-  test("a username of digits is found where no id is", async () => {
+  test("a username of digits is found if no user has that id", async () => {
     const named = await app.makeUser({ username: "8877665544332211" });
     const { body } = await app.get("/user?sudo=8877665544332211", { token: root.token });
     assert.equal(body.id, named.id);

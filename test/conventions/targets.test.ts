@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import Type from "typebox";
 import { anyone } from "#access/access.ts";
 import { endpoint } from "#http/endpoint.ts";
-import { resources } from "#resources/index.ts";
+import { resources } from "#domains/index.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { listen, send, sendBytes } from "#test/support/wire.ts";
 
@@ -42,7 +42,7 @@ describe("request targets", () => {
     assert.equal((await get("/api/v4/nowhere?x=".padEnd(9000, "y"))).status, 414);
   });
 
-  test("a target that does not even fit the header buffer is 414 too", async () => {
+  test("a target that exceeds the header buffer is 414 too", async () => {
     const answer = await sendBytes(port, `GET /${"y".repeat(80_000)} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
     assert.match(answer, /^HTTP\/1\.1 414 /);
     assert.match(answer, /content-type: application\/json\r\n/);
@@ -69,13 +69,14 @@ describe("request targets", () => {
     assert.deepEqual((await get("/api/v4/named/%2E%2E%2Fx/leaf")).body, { name: "../x" });
   });
 
-  test("a slash that is not encoded matches nothing: 404", async () => {
+  test("an unencoded slash is 404 with a hint", async () => {
     const reply = await get("/api/v4/named/group/project/leaf");
     assert.equal(reply.status, 404);
-    assert.deepEqual(reply.body, { error: "404 Not Found" });
+    const hint = "A slash within a name is written as %2F: /projects/group%2Fproject";
+    assert.deepEqual(reply.body, { error: "404 Not Found", hint });
   });
 
-  test("what is not well encoded is 400", async () => {
+  test("invalid percent-encoding is 400", async () => {
     for (const target of ["/api/v4/named/%zz/leaf", "/api/v4/named/%ff/leaf", "/api/v4/named/%E0%A4%A/leaf"]) {
       const reply = await get(target);
       assert.equal(reply.status, 400, target);
@@ -83,7 +84,7 @@ describe("request targets", () => {
     }
   });
 
-  test("unknown addresses are 404, for those who are not signed in too", async () => {
+  test("unknown paths are 404, also for anonymous callers", async () => {
     for (const target of ["/api", "/api/v4", "/api/v4/nothing", "/api/v5/user", "/users", "/api/v4/user/x"]) {
       const reply = await send(port, "GET", target);
       assert.equal(reply.status, 404, target);
@@ -91,7 +92,7 @@ describe("request targets", () => {
     }
   });
 
-  test("a user's id that is no number names no address", async () => {
+  test("a user id that is not a number is an unknown path", async () => {
     for (const id of ["1ASDF", "root", "-1", "1.5"]) {
       const reply = await get(`/api/v4/users/${id}`);
       assert.equal(reply.status, 404, id);
@@ -99,7 +100,7 @@ describe("request targets", () => {
     }
   });
 
-  test("a .json ending of an API address is dropped", async () => {
+  test("the suffix .json of an API path is removed", async () => {
     assert.equal((await get("/api/v4/user.json")).body.id, user.id);
   });
 });

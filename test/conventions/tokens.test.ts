@@ -17,7 +17,7 @@ describe("tokens", () => {
   });
   after(() => app.close());
 
-  test("three ways in: PRIVATE-TOKEN, Bearer, and private_token in query, JSON and urlencoded bodies", async () => {
+  test("are accepted as PRIVATE-TOKEN, Bearer, and private_token and access_token in query, JSON and urlencoded bodies", async () => {
     const { token } = user;
     for (const [path, call] of [
       ["/user", { headers: { "PRIVATE-TOKEN": token } }],
@@ -27,6 +27,9 @@ describe("tokens", () => {
       [`/user?private_token=${token}`, {}],
       ["/user", { payload: { private_token: token } }],
       ["/user", { payload: `private_token=${token}`, headers: FORM }],
+      [`/user?access_token=${token}`, {}],
+      ["/user", { payload: { access_token: token } }],
+      ["/user", { payload: `access_token=${token}`, headers: FORM }],
     ] as const) {
       const { status, body } = await app.get(path, call);
       assert.equal(status, 200, JSON.stringify(call));
@@ -34,23 +37,27 @@ describe("tokens", () => {
     }
   });
 
-  test("never in a multipart body, which is read after authentication", async () => {
+  test("are ignored in a multipart body, which is read after authentication", async () => {
+    assert.equal((await app.put(`/users/${user.id}`, multipart({ access_token: admin.token }))).status, 401);
     const form = multipart({ private_token: admin.token, name: "x" });
     assert.equal((await app.put(`/users/${user.id}`, form)).status, 401);
     const signed = { ...form, headers: { ...form.headers, "private-token": admin.token } };
     assert.equal((await app.put(`/users/${user.id}`, signed)).status, 200);
   });
 
-  test("two different ones in one request are 401, the same one twice is fine", async () => {
+  test("two different tokens in one request are 401, the same one twice is accepted", async () => {
     const { token: second } = await app.makeToken(user.id);
     const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
     assert.equal((await app.get("/user", { token: user.token, headers: bearer(second) })).status, 401);
     assert.equal((await app.get(`/user?private_token=${second}`, { token: user.token })).status, 401);
+    assert.equal((await app.get(`/user?access_token=${second}&private_token=${user.token}`)).status, 401);
+    assert.equal((await app.get(`/user?access_token=${user.token}&private_token=${user.token}`)).status, 200);
+    assert.deepEqual((await app.get("/user?access_token[]=x")).body, { error: "access_token is invalid" });
     assert.equal((await app.get("/users", { token: user.token, headers: bearer("nonsense") })).status, 401);
     assert.equal((await app.get("/user", { token: user.token, headers: bearer(user.token) })).status, 200);
   });
 
-  test("an unknown one is 401 on public endpoints too", async () => {
+  test("an unknown token is 401 on public endpoints too", async () => {
     assert.equal((await app.get("/users")).status, 200);
     const { status, body } = await app.get("/users", { token: "flpat-nobody-has-this-token" });
     assert.equal(status, 401);
@@ -58,7 +65,23 @@ describe("tokens", () => {
     assert.equal((await app.get("/users", { token: "x".repeat(5000) })).status, 401);
   });
 
-  test("made of at least 160 random bits, kept as SHA-256 only", async () => {
+  test("a 401 names Bearer, and never Basic, for which browsers open a dialog", async () => {
+    const bearer = 'Bearer realm="Fairlead"';
+    const { token: expired } = await app.makeToken(user.id, { expires_at: "2020-01-01" });
+    for (const [call, challenge] of [
+      [{}, bearer],
+      [{ token: "flpat-nobody-has-this-token" }, bearer],
+      [{ headers: { authorization: "Basic eDp5" } }, bearer],
+      [{ token: expired }, `${bearer}, error="invalid_token"`],
+    ] as const) {
+      const { status, headers } = await app.get("/user", call);
+      assert.deepEqual([status, headers["www-authenticate"]], [401, challenge]);
+    }
+    assert.equal((await app.get("/user", { token: user.token })).headers["www-authenticate"], undefined);
+    assert.equal((await app.get("/service_accounts", { token: user.token })).headers["www-authenticate"], undefined);
+  });
+
+  test("have at least 160 random bits and are stored only as SHA-256", async () => {
     const payload = { name: "n", scopes: ["api"] };
     const made = await app.post(`/users/${user.id}/personal_access_tokens`, { token: admin.token, payload });
     const { token, id } = made.body;
@@ -78,7 +101,7 @@ describe("tokens", () => {
     assert.equal(values.size, 5);
   });
 
-  test("a revoked or expired one is refused by every process at once", async () => {
+  test("a revoked or expired token is refused by every process at once", async () => {
     const other = await testApp();
     try {
       for (const columns of [
@@ -99,7 +122,7 @@ describe("tokens", () => {
     }
   });
 
-  test("its use is written down, at most every ten minutes", async () => {
+  test("the use of a token is recorded at most every ten minutes", async () => {
     const someone = await app.makeUser();
     const used = () =>
       app.services.db.read
@@ -123,7 +146,7 @@ describe("tokens", () => {
   });
 
   describe("scopes", () => {
-    /** What tokens of these scopes get from a read and from a write. */
+    /** The statuses of a read and a write with tokens of these scopes. */
     async function statuses(owner: TestUser, scopes: readonly Scope[]) {
       const { token } = await app.makeToken(owner.id, { scopes: [...scopes] });
       const read = await app.get("/users", { token });
@@ -131,7 +154,7 @@ describe("tokens", () => {
       return [read.status, write.status];
     }
 
-    test("api opens everything, read_api and read_user the reads", async () => {
+    test("api allows everything, read_api and read_user only reads", async () => {
       assert.deepEqual(await statuses(admin, ["api"]), [200, 200]);
       assert.deepEqual(await statuses(admin, ["read_api"]), [200, 403]);
       assert.deepEqual(await statuses(admin, ["read_user"]), [200, 403]);
@@ -139,7 +162,7 @@ describe("tokens", () => {
       assert.deepEqual(await statuses(admin, ["read_repository", "write_repository"]), [403, 403]);
     });
 
-    test("read_user opens users and versions, not tokens", async () => {
+    test("read_user allows users and versions, not tokens", async () => {
       const { token } = await app.makeToken(user.id, { scopes: ["read_user"] });
       for (const path of ["/user", "/users", `/users/${user.id}`, "/version", "/metadata"]) {
         assert.equal((await app.get(path, { token })).status, 200, path);
@@ -149,7 +172,7 @@ describe("tokens", () => {
       assert.equal(body.scope, "api read_api");
     });
 
-    test("any scope may look at and end its own token; self_rotate may replace it", async () => {
+    test("any scope may read and revoke its own token; self_rotate may rotate it", async () => {
       const { token } = await app.makeToken(user.id, { scopes: ["k8s_proxy"] });
       assert.equal((await app.get("/personal_access_tokens/self", { token })).status, 200);
       assert.equal((await app.post("/personal_access_tokens/self/rotate", { token })).status, 403);
@@ -184,7 +207,7 @@ describe("tokens", () => {
       });
     }
 
-    test("an expired token of a blocked user is told to be expired", async () => {
+    test("an expired token of a blocked user is reported as expired", async () => {
       const someone = await app.makeUser({ state: "blocked" });
       const { token } = await app.makeToken(someone.id, { expires_at: "2020-01-01" });
       assert.equal((await app.get("/user", { token })).body.error, "invalid_token");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { VISIBILITIES } from "#access/roles.ts";
-import { type Ground, ground } from "#resources/members/test-support.ts";
+import { type RowInserter, rowInserter } from "#domains/organization/members/test-support.ts";
 import { type Reply, type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 
@@ -14,31 +14,31 @@ const ORDERS = ["id", "name", "path", "created_at", "updated_at", "last_activity
 
 describe("paging of projects, groups and audit events", () => {
   let app: TestApp;
-  let on: Ground;
+  let insert: RowInserter;
   let member: TestUser;
   let admin: TestUser;
   let group: number;
   before(async () => {
     app = await testApp({ databaseUrl: await freshDatabase() });
-    on = ground(app);
+    insert = rowInserter(app);
     member = await app.makeUser();
     admin = await app.makeUser({ admin: true });
-    group = await on.group(undefined, { visibility: VISIBILITIES.public });
-    // Every second value twice, so that the id must decide.
+    group = await insert.group(undefined, { visibility: VISIBILITIES.public });
+    // Pairs of equal values, so that the id decides.
     for (const [n, visibility] of [20, 20, 20, 0, 0, 10, 20].entries()) {
       const at = `2026-01-0${1 + Math.floor(n / 2)}T00:00:00.000Z`;
       const moments = { created_at: at, updated_at: at, last_activity_at: at };
       const half = Math.floor(n / 2);
-      await on.project(group, { visibility, name: `Same ${half}`, star_count: half, ...moments });
+      await insert.project(group, { visibility, name: `Same ${half}`, star_count: half, ...moments });
     }
-    await on.member(member, { group_id: group }, "guest");
-    for (let n = 0; n < 5; n++) await on.group(group, { visibility: VISIBILITIES.public, name: `Group ${n >> 1}` });
+    await insert.member(member, { group_id: group }, "guest");
+    for (let n = 0; n < 5; n++) await insert.group(group, { visibility: VISIBILITIES.public, name: `Group ${n >> 1}` });
   });
   after(() => app.close());
 
   const callers = () => ({ anonymous: undefined, member: member.token, administrator: admin.token });
 
-  /** Follows the next links to their end and gives the pages; there can be no more than rows. */
+  /** Follows the next links to the end and returns the pages; there can be no more pages than rows. */
   async function walk(path: string, token: string | undefined): Promise<number[][]> {
     const pages: number[][] = [];
     for (let target: string | undefined = path; target !== undefined && pages.length < 50;) {
@@ -69,7 +69,7 @@ describe("paging of projects, groups and audit events", () => {
     });
   }
 
-  test("keyset on projects: order_by may be left out, filters are repeated, a listed one that cannot keyset is 405", async () => {
+  test("keyset on projects: order_by is optional, links repeat the filters, an order_by without keyset paging is 405", async () => {
     const reply = await app.get("/projects?pagination=keyset&per_page=2&visibility=public&topic=&simple=true", {
       token: admin.token,
     });
@@ -84,7 +84,7 @@ describe("paging of projects, groups and audit events", () => {
     assert.equal((await app.get("/projects?pagination=keyset&cursor=nonsense")).status, 400);
   });
 
-  test("keyset with a filter and a search sees the same as without", async () => {
+  test("keyset paging with a filter and a search returns the same rows as offset paging", async () => {
     for (const filter of ["visibility=public", "search=same", "membership=true", "archived=false", "id_after=1"]) {
       const all = idsOf(await app.get(`/projects?${filter}&order_by=id&per_page=100`, { token: member.token }));
       assert.ok(all.length >= 4, filter);
@@ -93,7 +93,7 @@ describe("paging of projects, groups and audit events", () => {
     }
   });
 
-  test("keyset on groups by name, not signed in", async () => {
+  test("keyset on groups by name, for an anonymous caller", async () => {
     const all = idsOf(await app.get("/groups?per_page=100"));
     assert.equal(all.length, 6);
     const pages = await walk("/groups?pagination=keyset&order_by=name&per_page=2", undefined);
@@ -127,12 +127,12 @@ describe("paging of projects, groups and audit events", () => {
     }
   });
 
-  test("a list without keyset falls back to offset", async () => {
+  test("a list without keyset paging uses offset paging", async () => {
     const reply = await app.get("/namespaces?pagination=keyset", { token: member.token });
     assert.equal(reply.headers["x-page"], "1");
   });
 
-  test("offset only while page * per_page is within a limit, then 405 and the text that points to keyset", async () => {
+  test("offset paging works while page * per_page is within a limit, then 405 with a hint at keyset paging", async () => {
     for (const [path, type] of [
       ["/projects", "Project"],
       [`/groups/${group}/projects`, "Project"],
@@ -169,9 +169,9 @@ describe("paging of projects, groups and audit events", () => {
     }
   });
 
-  test("links of a list by full path keep the path as it was written", async () => {
+  test("links of a list by full path keep the path as written", async () => {
     const { full_path } = (await app.get(`/groups/${group}`)).body;
-    await on.group(group, { path: "in.here", visibility: VISIBILITIES.public });
+    await insert.group(group, { path: "in.here", visibility: VISIBILITIES.public });
     const path = `/groups/${full_path.toUpperCase()}%2Fin%2Ehere/projects`;
     const { status, headers } = await app.get(`${path}?per_page=5`);
     assert.equal(status, 200);
@@ -179,7 +179,7 @@ describe("paging of projects, groups and audit events", () => {
   });
 
   test("GET /projects?repository_storage= for administrators, and of no effect for others", async () => {
-    const elsewhere = await on.project(group, { visibility: VISIBILITIES.public, repository_storage: "second" });
+    const elsewhere = await insert.project(group, { visibility: VISIBILITIES.public, repository_storage: "second" });
     const ask = (storage: string, token?: string) => app.get(`/projects?repository_storage=${storage}`, { token });
     const mine = await ask("second", admin.token);
     assert.deepEqual(idsOf(mine), [elsewhere]);

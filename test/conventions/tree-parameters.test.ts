@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type Ground, ground } from "#resources/members/test-support.ts";
+import { type RowInserter, rowInserter } from "#domains/organization/members/test-support.ts";
 import { type Call, type Reply, type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { multipart } from "#test/support/wire.ts";
 
@@ -9,17 +9,17 @@ const idsOf = ({ body }: Reply): number[] => body.map((item: { id: number }) => 
 
 describe("parameters of projects, groups and members", () => {
   let app: TestApp;
-  let on: Ground;
+  let insert: RowInserter;
   let owner: TestUser;
   let group: number;
   let project: number;
   before(async () => {
     app = await testApp();
-    on = ground(app);
+    insert = rowInserter(app);
     owner = await app.makeUser();
-    group = await on.group();
-    project = await on.project(group);
-    await on.member(owner, { group_id: group }, "owner");
+    group = await insert.group();
+    project = await insert.project(group);
+    await insert.member(owner, { group_id: group }, "owner");
   });
   after(() => app.close());
 
@@ -33,22 +33,22 @@ describe("parameters of projects, groups and members", () => {
 
   test("booleans in every spelling that clients use, in JSON, form, query and multipart", async () => {
     const forms: Record<string, (value: string | number | boolean) => [Call, string?]> = {
-      JSON: (value) => [{ payload: { lfs_enabled: value } }],
-      form: (value) => [{ payload: `lfs_enabled=${value}`, headers: FORM }],
-      query: (value) => [{}, `?lfs_enabled=${value}`],
-      multipart: (value) => [multipart({ lfs_enabled: String(value) })],
+      JSON: (value) => [{ payload: { emails_enabled: value } }],
+      form: (value) => [{ payload: `emails_enabled=${value}`, headers: FORM }],
+      query: (value) => [{}, `?emails_enabled=${value}`],
+      multipart: (value) => [multipart({ emails_enabled: String(value) })],
     };
     for (const [name, said] of Object.entries(forms)) {
-      // Each is followed by its opposite, so that every request must change something.
+      // Each is followed by its opposite, so that every request changes something.
       for (const [at, value] of [true, false, "true", "false", "True", "False", 1, 0, "1", "0"].entries()) {
-        const { lfs_enabled } = await change(...said(value));
-        assert.equal(lfs_enabled, at % 2 === 0, `${name}: ${typeof value} ${value}`);
+        const { emails_enabled } = await change(...said(value));
+        assert.equal(emails_enabled, at % 2 === 0, `${name}: ${typeof value} ${value}`);
       }
     }
     for (const odd of ["perhaps", 2, [true], { a: true }]) {
-      const { status, body } = await ask("PUT", `/projects/${project}`, { payload: { lfs_enabled: odd } });
+      const { status, body } = await ask("PUT", `/projects/${project}`, { payload: { emails_enabled: odd } });
       assert.equal(status, 400, JSON.stringify(odd));
-      assert.deepEqual(body, { error: "lfs_enabled is invalid" });
+      assert.deepEqual(body, { error: "emails_enabled is invalid" });
     }
   });
 
@@ -68,7 +68,7 @@ describe("parameters of projects, groups and members", () => {
     assert.deepEqual((await ask("GET", "/projects?owned=perhaps")).body, { error: "owned is invalid" });
   });
 
-  test("lists as JSON, as name[]= and as one text with commas", async () => {
+  test("lists as JSON, as name[]= and as a comma-separated string", async () => {
     for (const call of [
       { payload: { topics: ["sails", "masts"] } },
       { payload: { topics: "sails,masts" } },
@@ -95,7 +95,7 @@ describe("parameters of projects, groups and members", () => {
     assert.deepEqual(idsOf(await ask("GET", "/projects?topic=oars,sails")), []);
   });
 
-  test("name[]= alone is how a form says an empty list, of whatever kind", async () => {
+  test("name[]= alone is an empty list in a form, whatever its type", async () => {
     const admin = await app.makeUser({ admin: true });
     const levels = async (payload: string | object, headers?: Record<string, string>) =>
       (await app.put("/application/settings", { token: admin.token, payload, ...(headers && { headers }) })).body
@@ -105,7 +105,7 @@ describe("parameters of projects, groups and members", () => {
     assert.equal((await ask("GET", "/groups?skip_groups[]=")).status, 200);
   });
 
-  test("tag_list beside topics: the same in every answer, and taken where topics is not given", async () => {
+  test("tag_list: the same as topics in every response, and accepted instead of topics", async () => {
     const both = async () => {
       const { topics, tag_list } = (await ask("GET", `/projects/${project}`)).body;
       assert.deepEqual(topics, tag_list);
@@ -135,15 +135,15 @@ describe("parameters of projects, groups and members", () => {
       const found = idsOf(await ask("GET", `/projects/${project}/members?${query}`));
       assert.deepEqual(new Set(found), new Set([a, c]), query);
     }
-    const skipped = await on.group();
-    await on.member(owner, { group_id: skipped }, "owner");
+    const skipped = await insert.group();
+    await insert.member(owner, { group_id: skipped }, "owner");
     for (const query of [`skip_groups[]=${skipped}`, `skip_groups=${skipped},${group + 1_000_000}`]) {
       assert.deepEqual(idsOf(await ask("GET", `/groups?owned=true&${query}`)), [group], query);
     }
     assert.deepEqual((await ask("GET", "/groups?skip_groups=1,two")).body, { error: "skip_groups is invalid" });
   });
 
-  test("numbers as texts are numbers", async () => {
+  test("numbers as strings are numbers", async () => {
     const made = await ask("POST", "/projects", { payload: `name=Counted&namespace_id=${group}`, headers: FORM });
     assert.equal(made.body.namespace.id, group);
     const below = await ask("POST", "/groups", { payload: { name: "Below", path: "below", parent_id: String(group) } });
@@ -154,7 +154,7 @@ describe("parameters of projects, groups and members", () => {
     assert.deepEqual([member.body.access_level, member.body.expires_at], [30, null]);
   });
 
-  test("a scalar given as array or object is 400", async () => {
+  test("an array or object for a scalar is 400", async () => {
     for (const payload of [{ name: ["x"] }, { name: { a: 1 } }, { description: [] }, { visibility: ["public"] }]) {
       const { status } = await ask("PUT", `/projects/${project}`, { payload });
       assert.equal(status, 400, JSON.stringify(payload));
@@ -164,7 +164,7 @@ describe("parameters of projects, groups and members", () => {
   });
 
   test("one merged set: the path wins, then the body; what is unknown is ignored", async () => {
-    const other = await on.project(group);
+    const other = await insert.project(group);
     const sent = { id: other, project_id: other, description: "from the body", all: "False", zzz: [1] };
     const changed = await change({ payload: sent }, `?id=${other}&description=from+the+query&name=In+the+query`);
     assert.equal(changed.id, project);
@@ -173,16 +173,16 @@ describe("parameters of projects, groups and members", () => {
     const untouched = (await ask("GET", `/projects/${other}`)).body;
     assert.notEqual(untouched.description, "from the body");
     const guest = await app.makeUser();
-    await on.member(guest, { project_id: project }, "guest");
+    await insert.member(guest, { project_id: project }, "guest");
     const removed = await ask("DELETE", `/projects/${project}/members/${guest.id}`, { payload: { user_id: owner.id } });
     assert.equal(removed.status, 204);
     assert.equal((await ask("GET", `/projects/${project}/members/${guest.id}`)).status, 404);
   });
 
-  test("camelCase names in a multipart body, as one client writes them", async () => {
-    const form = multipart({ name: "Placed by a form", namespaceId: String(group), lfsEnabled: "0" });
+  test("camelCase names in a multipart body, as one client sends them", async () => {
+    const form = multipart({ name: "StorageLocation by a form", namespaceId: String(group), emailsEnabled: "0" });
     const made = await ask("POST", "/projects", form);
-    assert.deepEqual([made.body.namespace.id, made.body.lfs_enabled], [group, false]);
+    assert.deepEqual([made.body.namespace.id, made.body.emails_enabled], [group, false]);
     const changed = await ask("PUT", `/projects/${made.body.id}`, multipart({ defaultBranch: "trunk" }));
     assert.equal(changed.body.default_branch, "trunk");
     const below = await ask("POST", "/groups", multipart({ name: "Form", path: "form", parentId: String(group) }));

@@ -8,7 +8,7 @@ import Type from "typebox";
 import { anyone, signedIn } from "#access/access.ts";
 import { endpoint, plain } from "#http/endpoint.ts";
 import { badFields, forbidden } from "#lib/refusal.ts";
-import { resources } from "#resources/index.ts";
+import { resources } from "#domains/index.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { listen, send } from "#test/support/wire.ts";
 
@@ -81,7 +81,7 @@ async function* failing() {
   throw new Error("the disk is gone");
 }
 
-describe("answers that are not JSON", () => {
+describe("responses that are not JSON", () => {
   let app: TestApp;
   let port: number;
   before(async () => {
@@ -104,7 +104,7 @@ describe("answers that are not JSON", () => {
   };
   const linesOf = (id: unknown) => app.logged.filter((line) => line.includes(String(id)));
 
-  test("a stream comes with its type and the usual headers, and is logged once at its end", async () => {
+  test("a stream has its type and the usual headers, and is logged once at its end", async () => {
     const reply = await send(port, "GET", "/api/v4/answers/short");
     assert.equal(reply.text, "one two three");
     assert.equal(reply.headers["content-type"], "text/plain");
@@ -115,7 +115,7 @@ describe("answers that are not JSON", () => {
     assert.match(lines[0] ?? "", /"operation":"answers\.short","status":200/);
   });
 
-  test("a reader who is slow slows the stream down", async () => {
+  test("a slow reader slows the stream down", async () => {
     const { answer } = await open("/api/v4/answers/large");
     answer.pause();
     await sleep(100);
@@ -128,17 +128,17 @@ describe("answers that are not JSON", () => {
     assert.equal(size, MANY * CHUNK.length);
   });
 
-  test("a reader who leaves ends the stream", async () => {
+  test("a reader who disconnects ends the stream", async () => {
     const { asked, answer } = await open("/api/v4/answers/large");
     await once(answer, "data");
     asked.destroy();
     await until(() => produced.closed);
     assert.ok(produced.chunks < MANY);
     await until(() => linesOf(answer.headers["x-request-id"]).length === 2);
-    assert.match(linesOf(answer.headers["x-request-id"])[0] ?? "", /streamed answer broke off/);
+    assert.match(linesOf(answer.headers["x-request-id"])[0] ?? "", /a streamed response was cut off/);
   });
 
-  test("a stream that fails is cut off, so that nobody takes it for whole", async () => {
+  test("a stream that fails is aborted, so that no client takes it for complete", async () => {
     const { answer } = await open("/api/v4/answers/broken");
     assert.equal(answer.statusCode, 200);
     let text = "";
@@ -151,7 +151,7 @@ describe("answers that are not JSON", () => {
     assert.equal((await send(port, "GET", "/-/liveness")).status, 200);
   });
 
-  test("HEAD of a stream makes none of it", async () => {
+  test("HEAD does not read the stream", async () => {
     const reply = await send(port, "HEAD", "/api/v4/answers/large");
     assert.equal(reply.status, 200);
     assert.equal(reply.text, "");
@@ -159,14 +159,14 @@ describe("answers that are not JSON", () => {
     assert.ok(produced.chunks < MANY, `${produced.chunks} were made for nobody`);
   });
 
-  test("what the handler says of its answer wins over the default", async () => {
+  test("headers of the handler take precedence over the defaults", async () => {
     const reply = await send(port, "GET", "/api/v4/answers/bytes");
     assert.equal(reply.headers["content-type"], "image/png");
     assert.equal(reply.headers["content-security-policy"], "default-src 'self'");
     assert.equal(reply.headers["content-length"], "3");
   });
 
-  test("the git dialect tells errors as plain text", async () => {
+  test("errors for git clients are plain text", async () => {
     const { token } = await app.makeUser();
     const ask = (how: string, headers: Record<string, string> = { "private-token": token }) =>
       send(port, "GET", `/answers/git/${how}`, { headers });

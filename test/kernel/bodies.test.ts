@@ -8,7 +8,7 @@ import Type from "typebox";
 import { anyone, signedIn } from "#access/access.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { INGESTION_LIMITS, PARAMETER_LIMITS } from "#http/params/json.ts";
-import { resources } from "#resources/index.ts";
+import { resources } from "#domains/index.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { until } from "#test/support/until.ts";
 import { listen, multipart, send } from "#test/support/wire.ts";
@@ -77,7 +77,7 @@ const bodies = {
     summary: "Take more parameters than usual",
     access: signedIn(),
     params: Type.Object({ slug: Type.String(), text: Type.String({ maxLength: 4_000_000 }) }),
-    mostBody: 3 * 1024 * 1024,
+    maxBodyBytes: 3 * 1024 * 1024,
     returns: Type.Object({ slug: Type.String(), length: Type.Integer() }),
     audit: "large_taken",
     handle: ({ params: { slug, text } }) => ({ slug, length: text.length }),
@@ -96,7 +96,7 @@ describe("raw bodies", () => {
   const ingest = (payload: string | Buffer, type = "application/json") =>
     app.post("/bodies/ingest/s?dry=1", { payload, headers: { "content-type": type } });
 
-  test("arrive as they came, beside the parameters of path and query", async () => {
+  test("arrive unchanged, besides the parameters of path and query", async () => {
     const { body } = await ingest('{"slug":"from the body","dry":false}');
     assert.deepEqual(body, {
       size: 36,
@@ -105,13 +105,13 @@ describe("raw bodies", () => {
     });
   });
 
-  test("any content type is taken", async () => {
+  test("any content type is accepted", async () => {
     for (const type of ["text/plain", "application/x-sentry-envelope", "multipart/form-data; boundary=x"]) {
       assert.deepEqual((await ingest("[1]", type)).body.value, [1], type);
     }
   });
 
-  test("have a depth of their own: 100 levels, not 32", async () => {
+  test("have their own limit of depth: 100 levels, not 32", async () => {
     const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
     assert.equal((await ingest(nested(100))).status, 200);
     const { status, body } = await ingest(nested(101));
@@ -121,7 +121,7 @@ describe("raw bodies", () => {
     assert.equal(strict.status, 400);
   });
 
-  test("scrub what the database cannot hold and keep odd keys as data, instead of refusing", async () => {
+  test("lose characters that the database cannot store and keep unusual keys, instead of being refused", async () => {
     const { body } = await ingest(
       String.raw`{"a":"x\u0000y","b":"\ud800","__proto__":{"p":1},"constructor":2,"k\u0000":3}`,
     );
@@ -136,21 +136,21 @@ describe("raw bodies", () => {
     assert.equal(strict.status, 400);
   });
 
-  test("have a size of their own, and past it 413", async () => {
+  test("have their own limit of size, beyond which they are 413", async () => {
     assert.equal((await ingest(JSON.stringify("x".repeat(1_500_000)))).status, 200);
     assert.equal((await ingest(JSON.stringify("x".repeat(2_200_000)))).status, 413);
     const strict = await app.post("/bodies/strict", { token: user.token, payload: JSON.stringify("x".repeat(1000)) });
     assert.equal(strict.status, 413);
   });
 
-  test("hold no token and no user to act for", async () => {
+  test("are not searched for a token or sudo", async () => {
     const payload = JSON.stringify({ private_token: user.token });
     const headers = { "content-type": "application/json" };
     assert.equal((await app.post("/bodies/strict", { payload, headers })).status, 401);
     assert.equal((await ingest(JSON.stringify({ private_token: "wrong", sudo: 1 }))).status, 200);
   });
 
-  test("of parameters may be larger where the endpoint says so", async () => {
+  test("of parameters may be larger if the endpoint allows it", async () => {
     const send = (length: number, token: string | undefined, more: object = {}) =>
       app.post("/bodies/large/s", { token, payload: { slug: "from the body", text: "x".repeat(length), ...more } });
     for (const length of [10, 2_000_000]) {
@@ -166,14 +166,14 @@ describe("raw bodies", () => {
     assert.equal((await app.post("/bodies/large/s", { token: user.token, ...form })).body.length, text.length);
   });
 
-  test("that are not JSON are 400", async () => {
+  test("are 400 if JSON is needed and they are not", async () => {
     const { status, body } = await ingest("{");
     assert.equal(status, 400);
     assert.deepEqual(body, { error: "The request body is not valid JSON" });
   });
 });
 
-describe("bodies that wait for authentication", () => {
+describe("bodies that are read after authentication", () => {
   let app: TestApp;
   let user: TestUser;
   let port: number;
@@ -207,7 +207,7 @@ describe("bodies that wait for authentication", () => {
     assert.deepEqual(await json(answer), { bytes: 3 * 64 * 1024 });
   });
 
-  /** Begins an upload that never ends by itself and tells how it is answered. */
+  /** Begins an upload that never ends by itself, and returns the answer. */
   async function answerTo(path: string, headers: Record<string, string>) {
     const asked = request({
       port,
@@ -240,7 +240,7 @@ describe("bodies that wait for authentication", () => {
     ["a large body of parameters", "/bodies/large/s", "application/json", '{"text":"knots"}'],
     ["a raw body", "/bodies/strict", "application/json", '{"text":"knots"}'],
   ] as const) {
-    test(`${name} that comes slowly is refused if its sender lost their rights meanwhile`, async () => {
+    test(`${name} that is sent slowly is refused if the caller lost access meanwhile`, async () => {
       const ending = async (columns: Parameters<typeof app.makeUser>[0], revoked: boolean) => {
         const sender = await app.makeUser();
         const headers = { "private-token": sender.token, "content-type": type };
@@ -273,7 +273,7 @@ describe("bodies that wait for authentication", () => {
     });
   }
 
-  test("a form is read once the caller is known", async () => {
+  test("a form is read after authentication", async () => {
     const { payload, headers } = multipart({ title: "knots" });
     const reply = await send(port, "POST", "/api/v4/bodies/form", {
       body: payload,

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { sql } from "kysely";
+import { type Insertable, sql } from "kysely";
 import Type from "typebox";
 import { inGroup, inProject, inTopLevelGroup } from "#access/containers.ts";
 import { LEVELS, VISIBILITIES } from "#access/roles.ts";
+import type { Database } from "#db/types.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 
@@ -59,9 +60,28 @@ const rules = {
     returns,
     handle: ({ actor }) => ({ actor: actor.user.id }),
   }),
+  readWiki: endpoint({
+    method: "GET",
+    path: "/rules/:id/wiki",
+    summary: "Read what belongs to a feature of a project",
+    access: inProject("viewer", { feature: "wiki" }),
+    params,
+    returns,
+    handle: ({ project }) => ({ project: project.id }),
+  }),
+  changeMergeRequests: endpoint({
+    method: "PUT",
+    path: "/rules/:id/merge_requests",
+    summary: "Change what belongs to a feature of a project",
+    access: inProject("guest", { feature: "merge_requests" }),
+    params,
+    returns,
+    audit: "content_changed",
+    handle: ({ project }) => ({ project: project.id }),
+  }),
 };
 
-describe("rules about one group or project", () => {
+describe("access rules for a group or project", () => {
   let app: TestApp;
   let owner: TestUser;
   let stranger: TestUser;
@@ -86,7 +106,8 @@ describe("rules about one group or project", () => {
     return id;
   }
 
-  async function makeProject(namespace_id: number, columns: { visibility?: number; archived?: boolean } = {}) {
+  type ProjectColumns = Partial<Insertable<Database["projects"]>>;
+  async function makeProject(namespace_id: number, columns: ProjectColumns = {}) {
     const path = `p-${randomUUID()}`;
     const { id } = await db()
       .insertInto("projects")
@@ -102,7 +123,7 @@ describe("rules about one group or project", () => {
       .values({ user_id: user.id, access_level: LEVELS[level], ...place })
       .execute();
 
-  test("a rule for a top-level group refuses a subgroup, after everything that hides it", async () => {
+  test("a rule for a top-level group refuses a subgroup, but only if the caller may see it", async () => {
     const top = await makeGroup();
     const below = await makeGroup({ parent_id: top });
     await join(owner, { group_id: top }, "owner");
@@ -122,7 +143,7 @@ describe("rules about one group or project", () => {
     assert.equal((await ask(owner.username, owner.token)).status, 404, "a user's own namespace is no group");
   });
 
-  test("what is archived, itself or by a group above, is not changed but still read", async () => {
+  test("an archived group or project, or one below an archived group, can be read but not changed", async () => {
     const top = await makeGroup();
     const below = await makeGroup({ parent_id: top });
     const project = await makeProject(below);
@@ -148,7 +169,7 @@ describe("rules about one group or project", () => {
     assert.deepEqual(told.body, { message: "403 Forbidden - The group is archived" });
   });
 
-  test("that something is archived is told only to those who might have changed it", async () => {
+  test("only callers who could otherwise change it learn that something is archived", async () => {
     const project = await makeProject(await makeGroup(), { archived: true });
     const hidden = await app.post(`/rules/${project}/content`, { token: stranger.token });
     const absent = await app.post("/rules/4503599627370495/content", { token: stranger.token });
@@ -156,7 +177,7 @@ describe("rules about one group or project", () => {
     assert.equal(hidden.text, absent.text);
     await db().updateTable("projects").set({ visibility: VISIBILITIES.public }).where("id", "=", project).execute();
     const seen = await app.post(`/rules/${project}/content`, { token: stranger.token });
-    assert.deepEqual(seen.body, { message: "403 Forbidden" });
+    assert.match(seen.body.message, /^403 Forbidden - This takes at least the role \w+ in the project$/);
   });
 
   test("a viewer need not be signed in unless the rule says so", async () => {
@@ -166,14 +187,14 @@ describe("rules about one group or project", () => {
     assert.equal((await app.get(`/rules/${project}/signed_in`, { token: stranger.token })).body.actor, stranger.id);
   });
 
-  test("a rule names the scopes that open it", async () => {
+  test("a rule names the scopes that it accepts", async () => {
     const project = await makeProject(await makeGroup(), { visibility: VISIBILITIES.public });
     const { token } = await app.makeToken(stranger.id, { scopes: ["read_repository"] });
     assert.equal((await app.get(`/rules/${project}/signed_in`, { token })).status, 200);
     assert.equal((await app.get(`/rules/${project}/content`, { token })).status, 403);
   });
 
-  test("refusals come in one order: 401, 404, 403, 400", async () => {
+  test("the order of refusals is 401, 404, 403, 400", async () => {
     const project = await makeProject(await makeGroup(), { visibility: VISIBILITIES.private });
     const reporter = await app.makeUser();
     await join(reporter, { project_id: project }, "reporter");
@@ -186,7 +207,7 @@ describe("rules about one group or project", () => {
     );
   });
 
-  test("a number is an id even where a group is called by it", async () => {
+  test("a number is an id even if a group has that path", async () => {
     const project = await makeProject(await makeGroup(), { visibility: VISIBILITIES.public });
     const path = String(project);
     await db()
@@ -198,14 +219,45 @@ describe("rules about one group or project", () => {
       assert.equal((await app.get(`/rules/${odd}/content`)).status, 404, odd);
   });
 
-  test("the words of the rules are what the documents show", () => {
+  test("a rule for a feature refuses callers who may not use it, with 403 if they see the project", async () => {
+    const member = await app.makeUser();
+    const statuses = async (columns: ProjectColumns) => {
+      const project = await makeProject(await makeGroup(), columns);
+      await join(member, { project_id: project }, "guest");
+      const callers = [{}, { token: stranger.token }, { token: member.token }, { token: admin.token }];
+      return Promise.all(callers.map(async (caller) => (await app.get(`/rules/${project}/wiki`, caller)).status));
+    };
+    const open = { visibility: VISIBILITIES.public };
+    const closed = { visibility: VISIBILITIES.private };
+    assert.deepEqual(await statuses(open), [200, 200, 200, 200]);
+    assert.deepEqual(await statuses({ ...open, wiki_access_level: "private" }), [403, 403, 200, 200]);
+    assert.deepEqual(await statuses({ ...open, wiki_access_level: "disabled" }), [403, 403, 403, 403]);
+    assert.deepEqual(await statuses(closed), [404, 404, 200, 200]);
+    assert.deepEqual(await statuses({ ...closed, wiki_access_level: "disabled" }), [404, 404, 403, 403]);
+    assert.deepEqual(await statuses({ ...open, issues_access_level: "disabled" }), [200, 200, 200, 200]);
+  });
+
+  test("features that show code are not for Guests of a private project", async () => {
+    const member = await app.makeUser();
+    const ask = async (visibility: number, level: "guest" | "reporter") => {
+      const project = await makeProject(await makeGroup(), { visibility });
+      await join(member, { project_id: project }, level);
+      return (await app.put(`/rules/${project}/merge_requests`, { token: member.token })).status;
+    };
+    assert.equal(await ask(VISIBILITIES.private, "guest"), 403);
+    assert.equal(await ask(VISIBILITIES.private, "reporter"), 200);
+    assert.equal(await ask(VISIBILITIES.public, "guest"), 200);
+  });
+
+  test("the text of each rule says what the documents show", () => {
     assert.equal(rules.topLevel.access.rule, "at least Owner of the top-level group");
     assert.equal(rules.changeProject.access.rule, "at least Developer of the project, unless it is archived");
     assert.equal(rules.readProject.access.rule, "anyone who may see the project");
     assert.equal(rules.signedInViewer.access.rule, "anyone signed in who may see the project");
+    assert.equal(rules.readWiki.access.rule, "anyone who may see the project, if they may use its wiki");
   });
 
-  test("what a caller may see is read anew for every request", async () => {
+  test("visibility is read again for every request", async () => {
     const project = await makeProject(await makeGroup(), { visibility: VISIBILITIES.private });
     await join(stranger, { project_id: project }, "guest");
     const ask = async () => (await app.get(`/rules/${project}/content`, { token: stranger.token })).status;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import Type from "typebox";
 import { anyone } from "#access/access.ts";
 import { endpoint } from "#http/endpoint.ts";
-import { resources } from "#resources/index.ts";
+import { resources } from "#domains/index.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 
 const common = {
@@ -29,7 +29,7 @@ describe("limit classes", () => {
   });
   after(() => app.close());
 
-  test("ingestion past its limit is 503 with Retry-After, which senders try again, and never 429", async () => {
+  test("ingestion beyond its limit is 503 with Retry-After, which senders retry, never 429", async () => {
     const remoteAddress = "203.0.113.21";
     const ask = () => app.get("/classes/ingestion", { remoteAddress });
     for (let n = 0; n < 2; n++) assert.equal((await ask()).status, 200);
@@ -42,7 +42,7 @@ describe("limit classes", () => {
     assert.equal((await app.get("/classes/ingestion", { token: user.token })).status, 503);
   });
 
-  test("ingestion is exempt from the general limit, and does not use it up", async () => {
+  test("ingestion neither needs nor uses the general budget", async () => {
     const remoteAddress = "203.0.113.22";
     for (let n = 0; n < 3; n++) await app.get("/users", { remoteAddress });
     assert.equal((await app.get("/users", { remoteAddress })).status, 429);

@@ -47,7 +47,7 @@ const places = {
   }),
 };
 
-describe("addresses of before", () => {
+describe("previous paths", () => {
   let app: TestApp;
   let member: TestUser;
   let stranger: TestUser;
@@ -82,7 +82,7 @@ describe("addresses of before", () => {
   const renameProject = (id: number, path: string) =>
     db().updateTable("projects").set({ path }).where("id", "=", id).execute();
 
-  /** A project that a member and a stranger ask for by the address that it had. */
+  /** A project with a previous path, which a member and a stranger request. */
   async function makeMoved() {
     const [group, old, now] = [word(), word(), word()];
     const groupId = await makeGroup(group);
@@ -95,7 +95,7 @@ describe("addresses of before", () => {
     return { id, groupId, group, old, now, address: `${group}%2F${old}`, live: `${group}%2F${now}` };
   }
 
-  test("a read is led on by 301, a write by 308, to the id", async () => {
+  test("a read is redirected by 301, a write by 308, to the id", async () => {
     const { id, address } = await makeMoved();
     const { token } = member;
     for (const method of ["GET", "HEAD"] as const) {
@@ -116,9 +116,9 @@ describe("addresses of before", () => {
     assert.deepEqual(followed.body, { project: id });
   });
 
-  test("the way there keeps the query but for secrets", async () => {
+  test("the redirect keeps the query without secrets", async () => {
     const { id, address } = await makeMoved();
-    const query = `page_of=a%26b&list[]=1&list[]=2&private_token=${member.token}&access_token=x&token=y`;
+    const query = `page_of=a%26b&list[]=1&list[]=2&private_token=${member.token}&access_token=${member.token}&token=y`;
     const { status, headers, text } = await app.get(`/projects/${address}/thing?${query}`);
     assert.equal(status, 301);
     assert.equal(
@@ -128,14 +128,14 @@ describe("addresses of before", () => {
     assert.ok(!text.includes(member.token));
   });
 
-  test("it leads to no other host than ours", async () => {
+  test("the redirect never leads to another host", async () => {
     const { id, address } = await makeMoved();
     const headers = { host: "evil.example.net" };
     const reply = await app.get(`/projects/${address}/thing`, { token: member.token, headers });
     assert.equal(reply.headers["location"], `https://git.example.com/api/v4/projects/${id}/thing`);
   });
 
-  test("who may not see it gets the answer for what was never there", async () => {
+  test("a caller who may not see it gets the answer for an unknown path", async () => {
     const { address, group, groupId, old, now } = await makeMoved();
     for (const token of [stranger.token, undefined]) {
       const [before, live, never] = await Promise.all(
@@ -152,7 +152,7 @@ describe("addresses of before", () => {
     assert.equal((await app.get(`/projects/${group}%2F${old}/thing`, { token: stranger.token })).status, 404);
   });
 
-  test("case does not matter, neither for a live address nor for one of before", async () => {
+  test("current and previous paths are case-insensitive", async () => {
     const { id, address, live } = await makeMoved();
     const { token } = member;
     assert.deepEqual((await app.get(`/projects/${live.toUpperCase().replace("%2f", "%2F")}/thing`, { token })).body, {
@@ -163,7 +163,7 @@ describe("addresses of before", () => {
     assert.equal((await app.get(`/projects/${live}/thing`, { token })).status, 200, "a change of case is no move");
   });
 
-  test("what is there now wins over what was, at any depth", async () => {
+  test("a current path takes precedence over a previous one at any depth", async () => {
     const { id, groupId, address, old } = await makeMoved();
     const { token } = member;
     const newcomer = await makeProject(groupId, old);
@@ -174,7 +174,7 @@ describe("addresses of before", () => {
     assert.deepEqual((await app.get(`/projects/${address}/thing`, { token })).body, { project: id });
   });
 
-  test("a new group at an old address hides only what it has itself", async () => {
+  test("a new group at a previous path hides only what it contains", async () => {
     const { id, groupId, group, now } = await makeMoved();
     const { token } = member;
     await renameGroup(groupId, word());
@@ -189,7 +189,7 @@ describe("addresses of before", () => {
     assert.deepEqual((await ask()).body, { project: live });
   });
 
-  test("a renamed group takes the addresses of all that is in it along", async () => {
+  test("a renamed group redirects the paths of everything in it", async () => {
     const [top, below, path, renamed] = [word(), word(), word(), word()];
     const topId = await makeGroup(top);
     const belowId = await makeGroup(below, topId);
@@ -214,7 +214,7 @@ describe("addresses of before", () => {
     assert.equal((await app.get(`/groups/${top}/thing`, { token: stranger.token })).status, 404);
   });
 
-  test("an address of a project is none of a group, and the reverse", async () => {
+  test("the path of a project does not name a group, nor the reverse", async () => {
     const { group, now, live } = await makeMoved();
     const { token } = member;
     assert.equal((await app.get(`/groups/${live}/thing`, { token })).status, 404);
@@ -222,7 +222,7 @@ describe("addresses of before", () => {
     assert.equal((await app.get(`/projects/${group}/${now}/thing`, { token })).status, 404, "a slash must be encoded");
   });
 
-  test("the address of what is gone leads nowhere", async () => {
+  test("the path of a deleted project or group does not redirect", async () => {
     const { id, address, live } = await makeMoved();
     await db().deleteFrom("projects").where("id", "=", id).execute();
     for (const path of [address, live])

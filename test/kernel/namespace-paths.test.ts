@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import Type from "typebox";
-import { anyone } from "#access/access.ts";
+import { anyone, defineRule, USERS_AND_ANONYMOUS } from "#access/access.ts";
 import { endpoint, plain } from "#http/endpoint.ts";
 import { INGESTION_LIMITS } from "#http/params/json.ts";
-import { resources } from "#resources/index.ts";
+import { resources } from "#domains/index.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { listen, send } from "#test/support/wire.ts";
 
@@ -37,23 +37,23 @@ const rooted = {
     method: "GET",
     path: "/rooted/:id/leaf",
     summary: "An access rule reads the path alone",
-    access: {
+    access: defineRule({
       rule: "tells what it saw",
-      signedIn: false,
+      admits: USERS_AND_ANONYMOUS,
       scopes: [],
       check: ({ path }) => ({ seen: { ...path } }),
-    },
+    }),
     params: Type.Object({ id: Type.String() }),
     returns: Type.Unknown(),
     handle: ({ seen }) => seen,
   }),
 };
 
-describe("addresses with a namespace in front", () => {
+describe("paths that begin with a namespace", () => {
   let app: TestApp;
   let port: number;
   before(async () => {
-    // The real ones have the same addresses.
+    // The real endpoints have the same paths.
     const { repositories: _, ...others } = resources;
     app = await testApp({ resources: { ...others, rooted } });
     port = await listen(app);
@@ -78,16 +78,16 @@ describe("addresses with a namespace in front", () => {
     assert.equal((await get("//group//project.git//info/refs/?service=s")).text, "refs of group/project for s");
   });
 
-  test("a project is cut off at the last .git, as git itself would", async () => {
+  test("a project ends at the last .git, as git itself does", async () => {
     assert.equal((await get("/group/x.git/y.git/info/refs")).text, "refs of group/x.git/y for undefined");
   });
 
-  test("people may leave out the .git", async () => {
+  test("the suffix .git is optional for browsers", async () => {
     assert.equal((await get("/group/project/info/refs?service=s")).text, "refs of group/project for s");
     assert.equal((await get("/group/info/info/refs?service=s")).text, "refs of group/info for s");
   });
 
-  test("what git asks for in vain is told as plain text", async () => {
+  test("git gets a plain-text 404", async () => {
     for (const target of ["/group/project.git/HEAD", "/group/project.git/objects/info/packs"]) {
       const reply = await get(target);
       assert.equal(reply.status, 404);
@@ -97,7 +97,7 @@ describe("addresses with a namespace in front", () => {
     assert.equal((await get("/api/v4/x.git/HEAD")).headers["content-type"], "application/json");
   });
 
-  test("names behind the namespace stay parameters", async () => {
+  test("names after the namespace are parameters", async () => {
     assert.deepEqual((await post("/group/sub/project/alerts/notify/my-tool/abc123")).body, {
       project: "group/sub/project",
       slug: "my-tool",
@@ -106,11 +106,11 @@ describe("addresses with a namespace in front", () => {
     });
   });
 
-  test("the identifier loses its .json", async () => {
+  test("the suffix .json of the identifier is removed", async () => {
     assert.equal((await post("/group/project/alerts/notify/my-tool/abc123.json")).body.identifier, "abc123");
   });
 
-  test("what only looks like one is 404", async () => {
+  test("similar paths are 404", async () => {
     for (const target of ["/group/project.git/info", "/group/project.git/HEAD", "/-/x.git/info/refs"]) {
       assert.equal((await get(target)).status, 404, target);
     }
@@ -118,30 +118,30 @@ describe("addresses with a namespace in front", () => {
     assert.equal((await post("/group/project/alerts/notify/slug")).status, 404);
   });
 
-  test("addresses of the API are never taken for a namespace", async () => {
+  test("API paths are never taken for a namespace", async () => {
     assert.equal((await get("/api/v4/users")).status, 200);
     assert.equal((await get("/api/v4/x.git/info/refs")).status, 404);
     assert.equal((await get("/-/health")).status, 200);
   });
 
-  test("another verb is 405 and names the right one", async () => {
+  test("another verb is 405 and names the allowed one", async () => {
     const reply = await post("/group/project.git/info/refs");
     assert.equal(reply.status, 405);
     assert.equal(reply.headers["allow"], "GET, HEAD");
   });
 
-  test("what is badly encoded is 400, not 500", async () => {
+  test("invalid percent-encoding is 400, not 500", async () => {
     for (const target of ["/group/%zz.git/info/refs", "/%ff/p.git/info/refs"]) {
       assert.equal((await get(target)).status, 400, target);
     }
   });
 
-  test("an access rule sees the names of the path, never query or body", async () => {
+  test("an access rule gets the names of the path, never query or body", async () => {
     const reply = await send(port, "GET", "/api/v4/rooted/7/leaf?id=8&other=9");
     assert.deepEqual(reply.body, { id: "7" });
   });
 
-  test("the log names the address as it was asked for", async () => {
+  test("the log has the path as requested", async () => {
     const reply = await get("/group/project.git/info/refs");
     const [line] = app.logged.filter((entry) => entry.includes(reply.headers["x-request-id"] ?? "no id"));
     assert.equal(JSON.parse(line ?? "").path, "/group/project.git/info/refs");

@@ -1,12 +1,12 @@
 import Type from "typebox";
-import { anyone } from "#access/access.ts";
+import { anyone, defineRule, USERS, USERS_AND_ANONYMOUS } from "#access/access.ts";
 import { endpoint, plain } from "#http/endpoint.ts";
 import { INGESTION_LIMITS } from "#http/params/json.ts";
 import { pageOf } from "#http/paging.ts";
 
 /**
- * What the compiler must refuse, one mistake each. Nothing here runs: an expected error that no longer comes is itself
- * an error of the compiler, so the check turns red when `endpoint` lets one of these through.
+ * Mistakes that the compiler must refuse. Nothing here runs: an expected error that no longer occurs is itself
+ * an error of the compiler, so the check fails if `endpoint` accepts one of these.
  */
 const params = Type.Object({ id: Type.Integer() });
 const returns = Type.Object({ id: Type.Integer() });
@@ -25,6 +25,25 @@ export const accepted = [
   endpoint({ ...write, transaction: "own", returns, handle: ({ databases }) => ({ id: databases.statementCount() }) }),
   endpoint({ ...list, handle: ({ db, page }) => page(db.selectFrom("users as u").select("u.id"), (row) => row) }),
   endpoint({ ...write, handle: async ({ tx }) => void (await tx.deleteFrom("emails").execute()) }),
+];
+
+const { "deploy key": _, ...undecided } = USERS;
+const rule = { rule: "anyone", scopes: [] };
+
+export const acceptedRules = [
+  defineRule({ ...rule, admits: USERS, check: ({ principal: { user } }) => ({ user }) }),
+  defineRule({ ...rule, admits: { ...USERS, "deploy key": true }, check: ({ principal: { kind } }) => ({ kind }) }),
+];
+
+export const refusedRules = [
+  // @ts-expect-error A kind of principal that the rule has not decided on.
+  defineRule({ ...rule, admits: undecided, check: () => ({}) }),
+
+  // @ts-expect-error The user of a principal who may be anonymous.
+  defineRule({ ...rule, admits: USERS_AND_ANONYMOUS, check: ({ principal: { user } }) => ({ user }) }),
+
+  // @ts-expect-error The user of a principal who may be a deploy key.
+  defineRule({ ...rule, admits: { ...USERS, "deploy key": true }, check: ({ principal: { user } }) => ({ user }) }),
 ];
 
 export const refused = [
@@ -49,7 +68,7 @@ export const refused = [
   // @ts-expect-error JSON, where text is promised.
   endpoint({ ...read, returns: plain("text/plain"), handle: () => ({ id: 1 }) }),
 
-  // @ts-expect-error A write that lives long.
+  // @ts-expect-error A long-lived write.
   endpoint({ ...write, longLived: { maxConnections: 1, heartbeatMs: 1, heartbeat: "" }, handle: () => {} }),
 
   // @ts-expect-error `page` where the answer is no page.
@@ -79,7 +98,7 @@ export const refused = [
   // @ts-expect-error What the access rule does not grant.
   endpoint({ ...read, returns, handle: ({ project }) => ({ id: project }) }),
 
-  // @ts-expect-error An actor who may be nobody.
+  // @ts-expect-error An actor who may be null.
   endpoint({ ...read, returns, handle: ({ actor }) => ({ id: actor.user.id }) }),
 
   // @ts-expect-error The bytes of a body that is read as parameters.

@@ -63,7 +63,7 @@ const answers = {
   }),
 };
 
-describe("answers and those who take them slowly", () => {
+describe("responses to slow clients", () => {
   let app: TestApp;
   let port: number;
   const sockets: Socket[] = [];
@@ -80,7 +80,7 @@ describe("answers and those who take them slowly", () => {
     await app.close();
   });
 
-  /** A connection that sends something and reads nothing of what comes back. */
+  /** A connection that sends a request and does not read the response. */
   function silent(text: string) {
     const socket = connect({ port, host: "127.0.0.1" });
     sockets.push(socket);
@@ -92,7 +92,7 @@ describe("answers and those who take them slowly", () => {
   const GET = (path: string) => `GET /api/v4/${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
   const statusOf = async (path: string, method = "GET") =>
     (await send(port, method, `/api/v4/${path}`, { headers: { host: "localhost" } })).status;
-  /** The server's side of connections, of which a paused client hears nothing. */
+  /** The server's side of connections; a paused client does not notice that they end. */
   const connections = () =>
     new Promise<number>((resolve, reject) => {
       app.app.server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
@@ -103,13 +103,13 @@ describe("answers and those who take them slowly", () => {
     });
   const untilAllClosed = () => until("all connections are closed", async () => (await connections()) === 0);
 
-  test("JSON that nobody takes ends its connection after the window", async () => {
+  test("a JSON response that is not read ends its connection after the window", async () => {
     silent(GET(`answers/${20 * 1024 * 1024}`));
     await untilAnswered(1);
     await untilAllClosed();
   });
 
-  test("a reader above the lowest rate gets everything, however many windows it takes", async () => {
+  test("a reader above the lowest rate gets the whole response, in any number of windows", async () => {
     const asked = httpRequest({ port, host: "127.0.0.1", path: `/api/v4/answers/${24 * 1024 * 1024}`, agent: false });
     asked.end();
     const [answer] = (await once(asked, "response")) as [IncomingMessage];
@@ -123,7 +123,7 @@ describe("answers and those who take them slowly", () => {
     assert.ok(performance.now() - began > 2 * RATE.windowMs);
   });
 
-  test("large answers beyond what a caller may hold are 503, small ones and those of writes go out", async () => {
+  test("large responses beyond a caller's share of memory are 503; small ones and those of writes are sent", async () => {
     const held = silent(GET(`answers/${LARGE_BYTES}`));
     await until("the answer is held", async () => (await statusOf(`answers/${LARGE_BYTES}`)) === 503);
     const refused = await send(port, "GET", `/api/v4/answers/${LARGE_BYTES}`, { headers: { host: "localhost" } });
@@ -136,12 +136,12 @@ describe("answers and those who take them slowly", () => {
     await until("the memory is free again", async () => (await statusOf(`answers/${LARGE_BYTES}`)) === 200);
   });
 
-  test("what was reserved is free again when the answer is smaller", async () => {
+  test("reserved memory is released if the response is smaller", async () => {
     for (let each = 0; each < 10; each++) assert.equal(await statusOf(`reserved/${UNSENT_BYTES}`), 200);
     assert.equal(await statusOf(`answers/${LARGE_BYTES}`), 200);
   });
 
-  test("small answers that wait behind each other on one connection are counted too", async () => {
+  test("small responses that queue on one connection are counted too", async () => {
     app.logged.length = 0;
     silent(GET("answers/60000").repeat(600));
     await untilAnswered(200);
@@ -149,7 +149,7 @@ describe("answers and those who take them slowly", () => {
     assert.equal(await statusOf(`answers/${LARGE_BYTES}`), 200);
   });
 
-  test("a long-lived stream has connections of its own, and heartbeats instead of a lowest rate", async () => {
+  test("a long-lived stream has its own limit of connections, and heartbeats instead of a lowest rate", async () => {
     const open = async () => {
       const asked = httpRequest({ port, host: "127.0.0.1", path: "/api/v4/answers/events", agent: false }).end();
       asked.on("error", () => {});

@@ -4,9 +4,10 @@ import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import Type from "typebox";
 import { signedIn } from "#access/access.ts";
+import { insertAudit } from "#http/audit.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { conflict } from "#lib/refusal.ts";
-import { resources } from "#resources/index.ts";
+import { resources } from "#domains/index.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 
 const common = {
@@ -34,7 +35,7 @@ const deeds = {
       if (fail === "refusal") throw conflict("Not this one");
       if (fail === "bug") throw new Error("a bug");
       if (fail === "database") await sql`select 1 / 0`.execute(tx);
-      // The audit row cannot be written, so the deed must not stay either.
+      // The audit row cannot be written, so the write must be rolled back too.
       if (fail === "audit") audit({ type: "Deed", id: Number.NaN, name });
       return { id };
     },
@@ -61,13 +62,14 @@ const deeds = {
     summary: "Write in a transaction of one's own",
     transaction: "own",
     audit: "deed_of_its_own",
-    async handle({ databases, params: { name, fail }, audit, setStatus }) {
-      const { id } = await databases.write
-        .insertInto("namespaces")
-        .values({ path: name, name })
-        .returning("id")
-        .executeTakeFirstOrThrow();
-      if (fail !== "unsaid") audit({ type: "Deed", id, name });
+    async handle({ databases, params: { name, fail }, auditEntry, setStatus }) {
+      const id = await databases.transaction(async (tx) => {
+        const made = tx.insertInto("namespaces").values({ path: name, name }).returning("id");
+        const { id } = await made.executeTakeFirstOrThrow();
+        await insertAudit(tx, auditEntry({ type: "Deed", id, name }));
+        if (fail === "inside") throw conflict("Told before the commit");
+        return id;
+      });
       setStatus(202);
       if (fail) throw conflict("Told after the deed");
       return { id };
@@ -102,7 +104,7 @@ describe("transactions", () => {
     (await app.services.db.read.selectFrom("namespaces").select("id").where("path", "=", path).execute()).length > 0;
   const newName = () => `deed-${randomUUID()}`;
 
-  test("a write and its audit row are there together", async () => {
+  test("a write and its audit row commit together", async () => {
     const name = newName();
     const { status, body, headers } = await app.post("/deeds", {
       token: user.token,
@@ -137,7 +139,7 @@ describe("transactions", () => {
     ["database", 500],
     ["audit", 500],
   ] as const) {
-    test(`they are rolled back together: ${fail}`, async () => {
+    test(`a write and its audit row are rolled back together: ${fail}`, async () => {
       const name = newName();
       const reply = await post("/deeds", { name, fail });
       assert.equal(reply.status, status);
@@ -146,7 +148,7 @@ describe("transactions", () => {
     });
   }
 
-  test("after a serialization failure all of it runs again, and is recorded once", async () => {
+  test("after a serialization failure the whole write runs again, and is audited once", async () => {
     const name = newName();
     const { status, headers } = await post("/deeds/retried", { name });
     assert.equal(status, 201);
@@ -154,25 +156,25 @@ describe("transactions", () => {
     assert.equal((await auditOf(headers["x-request-id"])).length, 1);
   });
 
-  test("a write that names no target is recorded all the same", async () => {
+  test("a write without a target is audited too", async () => {
     const { headers } = await post("/deeds/silent", { name: "x" });
     const [row] = await auditOf(headers["x-request-id"]);
     assert.equal(row?.event, "deed_unsaid");
     assert.equal(row?.target_id, null);
   });
 
-  test("a transaction of its own: what was committed stays, whatever is told afterwards", async () => {
+  test("a write with its own transaction stays committed even if the request fails afterwards", async () => {
     const name = newName();
     const told = await post("/deeds/own", { name, fail: "later" });
     assert.equal(told.status, 409);
     assert.equal(await exists(name), true);
     const [row] = await auditOf(told.headers["x-request-id"]);
-    assert.deepEqual([row?.event, row?.target_name], ["deed_of_its_own", name], "what was said to be done is recorded");
+    assert.deepEqual([row?.event, row?.target_name], ["deed_of_its_own", name], "what was done is recorded");
     const well = await post("/deeds/own", { name: newName() });
     assert.equal(well.status, 202);
     assert.equal((await auditOf(well.headers["x-request-id"])).length, 1);
-    const unsaid = await post("/deeds/own", { name: newName(), fail: "unsaid" });
-    assert.deepEqual(await auditOf(unsaid.headers["x-request-id"]), []);
+    const undone = await post("/deeds/own", { name: newName(), fail: "inside" });
+    assert.deepEqual([undone.status, await auditOf(undone.headers["x-request-id"])], [409, []]);
   });
 
   test("audit rows can be neither changed nor deleted", async () => {
