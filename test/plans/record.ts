@@ -3,11 +3,11 @@ import pg from "pg";
 export interface Recorded {
   readonly text: string;
   readonly values: readonly unknown[];
-  /** How many rows it gave, once it has. */
+  /** How many rows it returned, once it has completed. */
   rows?: number;
 }
 
-/** The statements that the driver was given while `work` was done. */
+/** The statements that the driver sent during `work`. */
 export async function recordStatements(work: () => Promise<void>): Promise<Recorded[]> {
   const recorded: Recorded[] = [];
   const { query } = pg.Client.prototype;
