@@ -1,12 +1,13 @@
-import { argon2Sync, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import fc, { type Arbitrary } from "fast-check";
 import { sql } from "kysely";
 import { tokenDigest } from "#access/authenticate.ts";
 import { csrfTokenOf, newSessionSecret } from "#access/sessions.ts";
 import type { Endpoint } from "#http/endpoint.ts";
 import { newTotpSecret, STEP_SECONDS, totpCode } from "#lib/totp.ts";
-import { secretPlace } from "#resources/second-factor/codes.ts";
+import { sealingContext } from "#domains/identity/credentials/codes.ts";
 import type { TestApp, TestUser } from "#test/support/app.ts";
+import { passwordDigest } from "#test/support/passwords.ts";
 import { PASSWORD_CANARY } from "./marks.ts";
 import { type Kinds, LINKS } from "./secrets.ts";
 
@@ -14,25 +15,25 @@ const PASSWORD = `${PASSWORD_CANARY}-known`;
 
 export type Headers = readonly (readonly [name: string, value: string])[];
 
-/** What the callers sign in with: passwords, sessions, mailed links, and second factors, one in use and one only begun. */
+/** The credentials of callers: passwords, sessions, mailed links, and second factors, one enabled and one unconfirmed. */
 export interface Accounts {
   /** The headers of a session as our own pages send them. */
   readonly session: Headers;
-  /** Headers that lack a part of a session's proof, by who would send them; they are as good as none. */
+  /** Headers that lack a part of a session's proof, by who would send them; such a request is anonymous. */
   readonly unproved: Readonly<Record<string, Headers>>;
   readonly secrets: Kinds;
-  /** Values that prove something, for the endpoints that ask for proof. */
+  /** Values for endpoints that require proof, such as a password or a code. */
   proofFor(endpoint: Endpoint): Arbitrary<Record<string, unknown>> | undefined;
 }
 
 interface Owners {
-  /** Whose second factor is in use. */
+  /** Has an enabled second factor. */
   readonly guarded: TestUser;
-  /** Who has begun one. */
+  /** Has an unconfirmed one. */
   readonly beginner: TestUser;
-  /** Who is signed in, and can do so again. */
+  /** Is signed in, and can sign in again. */
   readonly signedIn: TestUser;
-  /** Whose password expired. */
+  /** Has an expired password. */
   readonly late: TestUser;
 }
 
@@ -41,15 +42,15 @@ export async function makeAccounts({ services }: TestApp, owners: Owners): Promi
   const { sealing, db } = services;
   const factor = newTotpSecret();
   const [session, ended] = [newSessionSecret(), newSessionSecret()];
-  const links = { confirm: newSessionSecret(), reset: newSessionSecret() };
+  const links = { confirm: newSessionSecret(), reset: newSessionSecret(), invite: newSessionSecret() };
   const recovery = Array.from({ length: 10 }, () => randomBytes(8).toString("hex"));
 
-  await sql`update users set password_digest = ${cheapDigest()}, two_factor_enabled = id = ${guarded.id},
+  await sql`update users set password_digest = ${passwordDigest(PASSWORD)}, two_factor_enabled = id = ${guarded.id},
       password_expired = id = ${late.id}
     where id = any(${Object.values(owners).map(({ id }) => id)}::bigint[])`.execute(db.write);
   for (const { id } of [guarded, beginner]) {
     await sql`insert into second_factors (user_id, sealed_secret, confirmed_at)
-      values (${id}, ${await sealing.seal(factor, secretPlace(id))}, case when ${id === guarded.id} then now() end)`.execute(
+      values (${id}, ${await sealing.seal(factor, sealingContext(id))}, case when ${id === guarded.id} then now() end)`.execute(
       db.write,
     );
   }
@@ -104,11 +105,11 @@ export async function makeAccounts({ services }: TestApp, owners: Owners): Promi
         case "POST /-/account/confirm":
           return fc.constant({ token: links.confirm });
         case "GET /-/account/password":
-          return fc.constant({ token: links.reset });
+          return fc.constantFrom(links.reset, links.invite).map((token) => ({ token }));
         case "POST /-/account/password":
-          return fc.nat().map((n) => {
+          return fc.tuple(fc.constantFrom(links.reset, links.invite), fc.nat()).map(([token, n]) => {
             const password = `${PASSWORD_CANARY}${n}`;
-            return { token: links.reset, password, password_again: password };
+            return { token, password, password_again: password };
           });
         default:
           return undefined;
@@ -124,11 +125,3 @@ const shown = (secret: string): Headers => [
 ];
 
 const codeOf = (factor: string) => totpCode(factor, Math.floor(Date.now() / (STEP_SECONDS * 1000)));
-
-/** One that costs next to nothing to look at. */
-function cheapDigest(): string {
-  const nonce = randomBytes(16);
-  const tag = argon2Sync("argon2id", { message: PASSWORD, nonce, parallelism: 1, tagLength: 32, memory: 8, passes: 1 });
-  const text = (bytes: Buffer) => bytes.toString("base64").replaceAll("=", "");
-  return `$argon2id$v=19$m=8,t=1,p=1$${text(nonce)}$${text(tag)}`;
-}

@@ -1,35 +1,36 @@
 import fc, { type Arbitrary } from "fast-check";
 import Type, { type TSchema } from "typebox";
-import { addressOf, type Operation, operationsOf, type Resources } from "#http/app.ts";
+import { type Operation, operationsOf, type Resources } from "#http/app.ts";
+import { urlOf } from "#http/paths.ts";
 import { type Endpoint, pathNames } from "#http/endpoint.ts";
-import { paramsOf } from "#http/serve.ts";
+import { paramsOf } from "#http/route.ts";
 import { type Change, changesFor } from "./changes.ts";
 import type { Field } from "./encode.ts";
-import { foundBefore } from "./found.ts";
+import { regressions } from "./regressions.ts";
 import { EXPRESSIONS } from "./hostile-names.ts";
 import { isAboutCode, NAMES_OF_REFS } from "./code-values.ts";
-import { type Spoken, spokenTo, typeFor } from "./git-bodies.ts";
+import { type GitRequest, gitRequestFor, typeFor } from "./git-requests.ts";
 import { addressesFor, knownTo, relatedTo } from "./known.ts";
 import { Upload } from "./marks.ts";
-import { type Asked, type Draft, type Encoding, finish, newDraft, setField, withoutFiles } from "./request.ts";
+import { type WireRequest, type Draft, type Encoding, finish, newDraft, setField, withoutFiles } from "./request.ts";
 import { cursorValue, DATABASE_BREAKERS, validValue } from "./values.ts";
 import type { Caller, World } from "./world.ts";
 
 export type Kind = "seed" | "valid" | "almost valid" | "hostile";
 
-/** One request with what the report says of it. */
+/** One request and its description for the report. */
 export interface Case {
   readonly kind: Kind;
-  /** The operation it is aimed at; a change may lead it elsewhere. */
+  /** The operation that it was generated for; a change may lead it to another one. */
   readonly operation: string;
   readonly caller: string;
-  /** Whether the caller must be taken for nobody. */
+  /** Whether the caller must count as anonymous. */
   readonly nobody: boolean;
-  /** Whether it can be asked again by its key. */
+  /** Whether it can be repeated with its idempotency key. */
   readonly keyed: boolean;
-  /** Whether it names something in a way that must not be understood. */
+  /** Whether it names a revision by an expression, which must not be evaluated. */
   readonly barred?: boolean;
-  readonly asked: Asked;
+  readonly asked: WireRequest;
 }
 
 interface Position {
@@ -39,23 +40,23 @@ interface Position {
   readonly id: unknown;
 }
 
-interface Ingredients {
+interface CaseParts {
   readonly values: Readonly<Record<string, unknown>>;
   readonly caller: Caller;
   readonly shown: TokenPlace;
   readonly encoding: Encoding;
   readonly position: Position | undefined;
-  /** By which the same request can be asked again. */
+  /** The idempotency key, if there is one. */
   readonly key: string | undefined;
   readonly changes: readonly Change[];
-  /** What git says to an endpoint that is its own. */
-  readonly spoken: Spoken | undefined;
+  /** The request of git, for an endpoint of git. */
+  readonly gitRequest: GitRequest | undefined;
 }
 
 const byWeight = <const T>(...choices: [value: T, weight: number][]) =>
   fc.oneof(...choices.map(([value, weight]) => ({ arbitrary: fc.constant(value), weight })));
 
-/** Where a request shows its token; `all` is the same one three times, `two` are different ones. */
+/** Where a request has its token; `all` is the same one three times, `two` are different ones. */
 type TokenPlace = "header" | "bearer" | "query" | "body" | "all" | "two" | "basic";
 const tokenPlace: Arbitrary<TokenPlace> = byWeight(
   ["header", 3],
@@ -71,8 +72,8 @@ const WITHOUT_BODY: readonly Encoding[] = ["none", "json", "form"];
 const withBody: Arbitrary<Encoding> = byWeight(["json", 2], ["form", 1], ["multipart", 1], ["none", 1]);
 const withoutBody: Arbitrary<Encoding> = byWeight(["none", 3], ["json", 1], ["form", 1]);
 
-/** Of what names nothing every parameter is given so many parts. */
-const EXPRESSED = 4;
+/** How many revision expressions are tried on every parameter. */
+const EXPRESSIONS_PER_PARAMETER = 4;
 
 interface Rules {
   readonly atLeastOneOf?: readonly (readonly string[])[];
@@ -80,8 +81,8 @@ interface Rules {
   readonly mutuallyExclusive?: readonly (readonly string[])[];
 }
 
-/** Makes the cases of one operation. */
-function kitchen({ name, endpoint }: Operation, world: World) {
+/** Generates the cases of one operation. */
+function caseGenerator({ name, endpoint }: Operation, world: World) {
   const params = paramsOf(endpoint);
   const { atLeastOneOf = [], allOrNoneOf = [], mutuallyExclusive = [] } = params as Rules;
   const known = knownTo(endpoint, world);
@@ -101,16 +102,16 @@ function kitchen({ name, endpoint }: Operation, world: World) {
     Object.fromEntries(
       properties.map(([key, schema]) => {
         const value = validValue(key, schema, known);
-        return [key, needed.has(key) ? value : seldom(value)];
+        return [key, needed.has(key) ? value : rarely(value)];
       }),
     ),
   );
   const related = relatedTo(endpoint, world);
-  const key = endpoint.keepsAnswer
+  const key = endpoint.idempotent
     ? fc.option(fc.nat(999).map(String), { nil: undefined, freq: 2 })
     : fc.constant(undefined);
-  const spoken = spokenTo(endpoint, world.code) ?? fc.constant(undefined);
-  const values: Arbitrary<Ingredients["values"]> = related
+  const gitRequest = gitRequestFor(endpoint, world.code) ?? fc.constant(undefined);
+  const values: Arbitrary<CaseParts["values"]> = related
     ? fc.tuple(independent, fc.option(related, { freq: 10 })).map(([given, together]) => ({ ...given, ...together }))
     : independent;
   const position: Arbitrary<Position | undefined> = orders
@@ -126,7 +127,7 @@ function kitchen({ name, endpoint }: Operation, world: World) {
     : fc.constant(undefined);
   const cases = (kind: Kind, callers: readonly Caller[], changes: Arbitrary<readonly Change[]>) =>
     fc
-      .record<Ingredients>({
+      .record<CaseParts>({
         values,
         caller: fc.constantFrom(...callers),
         shown: tokenPlace,
@@ -134,13 +135,13 @@ function kitchen({ name, endpoint }: Operation, world: World) {
         position,
         key,
         changes,
-        spoken,
+        gitRequest,
       })
       .map((given) => build(kind, given));
 
-  function build(kind: Kind, { values: given, caller, shown, encoding, position: at, ...rest }: Ingredients): Case {
-    const complete = fitting(given, allOrNoneOf, mutuallyExclusive);
-    const draft = newDraft(endpoint.method, addressOf(endpoint), new Map(Object.entries(complete)));
+  function build(kind: Kind, { values: given, caller, shown, encoding, position: at, ...rest }: CaseParts): Case {
+    const complete = consistent(given, allOrNoneOf, mutuallyExclusive);
+    const draft = newDraft(endpoint.method, urlOf(endpoint), new Map(Object.entries(complete)));
     const fields: Field[] = Object.entries(complete).filter(
       ([key, value]) => value !== undefined && !inPath.includes(key),
     );
@@ -149,7 +150,7 @@ function kitchen({ name, endpoint }: Operation, world: World) {
     if (encoding === "none") draft.query = withoutFiles(fields);
     else draft.fields = fields;
     if (at) showPosition(draft, at);
-    if (rest.spoken) speak(draft, endpoint, rest.spoken);
+    if (rest.gitRequest) setGitRequest(draft, endpoint, rest.gitRequest);
     draft.headers.push(...(caller.session ?? []).map(([header, value]): [string, string] => [header, value]));
     showToken(draft, caller.token, endpoint.access.forGit && shown === "bearer" ? "basic" : shown, world);
     if (rest.key !== undefined) draft.headers.push(["idempotency-key", rest.key]);
@@ -158,7 +159,7 @@ function kitchen({ name, endpoint }: Operation, world: World) {
     return { kind, operation: name, ...about, asked: finish(draft) };
   }
 
-  /** What is needed, and some more. */
+  /** The required parameters, and some others. */
   function baseOf(more: readonly string[]) {
     const wanted = properties.filter(([key]) => needed.has(key) || more.includes(key));
     return fc.record(Object.fromEntries(wanted.map(([key, schema]) => [key, validValue(key, schema, known)])));
@@ -168,17 +169,17 @@ function kitchen({ name, endpoint }: Operation, world: World) {
     const [sample = {}] = fc.sample(base, { seed, numRuns: 1 });
     const [together = {}] = related ? fc.sample(related, { seed, numRuns: 1 }) : [];
     return build("seed", {
-      values: { ...sample, ...unlike(sample, seed), ...together },
+      values: { ...sample, ...withUniqueNames(sample, seed), ...together },
       ...{ caller: usual[0] as Caller, shown: "header", position: undefined, key: undefined, encoding },
-      ...{ changes: [change], spoken: fc.sample(spoken, { seed, numRuns: 1 })[0] },
+      ...{ changes: [change], gitRequest: fc.sample(gitRequest, { seed, numRuns: 1 })[0] },
     });
   }
 
-  const about = { code: isAboutCode(endpoint), speaks: spokenTo(endpoint, world.code) !== undefined };
+  const about = { code: isAboutCode(endpoint), isGit: gitRequestFor(endpoint, world.code) !== undefined };
   const change = changesFor(params, about);
   const usual = usualFor(endpoint, world);
   const mixed = [...usual, ...usual, ...usual, ...world.callers];
-  // A password costs as much to hash as a hundred other requests do.
+  // Hashing a password costs as much as a hundred other requests.
   const isHeavy = params.properties["password"] !== undefined;
   return {
     weight: isHeavy ? 2 : 4,
@@ -188,8 +189,8 @@ function kitchen({ name, endpoint }: Operation, world: World) {
       { arbitrary: cases("hostile", mixed, fc.array(change, { minLength: 2, maxLength: 5 })), weight: 2 },
     ),
     /**
-     * What breaks the database, on each parameter in query, JSON, form and multipart; by turns where it is heavy, and for
-     * a parameter that is known from another operation, since what it is read from matters only until it is read.
+     * Values that PostgreSQL refuses, on each parameter in query, JSON, form and multipart. They take turns if they are
+     * expensive, or if the parameter is known from another operation, since the encoding matters only for parsing.
      */
     *seeds(read: Set<string>): Generator<() => Case> {
       const encodings = bodiless ? WITHOUT_BODY : WITH_BODY;
@@ -200,7 +201,7 @@ function kitchen({ name, endpoint }: Operation, world: World) {
       }
       for (const [key, schema] of about.code ? properties.filter(([name]) => NAMES_OF_REFS.has(name)) : []) {
         for (const expression of EXPRESSIONS.filter(
-          (_, number) => number % EXPRESSED === (turn + read.size) % EXPRESSED,
+          (_, number) => number % EXPRESSIONS_PER_PARAMETER === (turn + read.size) % EXPRESSIONS_PER_PARAMETER,
         )) {
           const seed = ++turn;
           const [first] = world.code.places;
@@ -219,7 +220,7 @@ function kitchen({ name, endpoint }: Operation, world: World) {
         const base = baseOf(allOrNoneOf.find((keys) => keys.includes(key)) ?? []);
         const breakers = Object.values(DATABASE_BREAKERS);
         for (const [number, breaker] of breakers.entries()) {
-          // What its schema refuses it refuses everywhere, so that one of them is enough.
+          // A schema refuses a value in every encoding, so one of them is enough.
           if (isRead && (about.code || !isFree(schema)) && number !== at % breakers.length) continue;
           for (const encoding of once ? encodings.slice((at + number) % encodings.length).slice(0, 1) : encodings) {
             const seed = ++turn;
@@ -231,25 +232,25 @@ function kitchen({ name, endpoint }: Operation, world: World) {
   };
 }
 
-/** Those by whom most requests to an endpoint are made, since they can do what it does. */
+/** The callers of most requests to an endpoint: those who have access. */
 function usualFor({ path, method, access }: Endpoint, { administrator, user, browser }: World): readonly Caller[] {
   const always = (caller: Caller) => Array.from({ length: 6 }, () => caller);
   if (path === "/session") return always(browser);
-  // Only an administrator has a second factor, and only the user has begun to make one.
+  // Only an administrator has a second factor, and only the user has an unconfirmed one.
   if (path === "/user/two_factor" && (method === "POST" || method === "PUT")) return always(user);
   if (path.startsWith("/user/two_factor")) return always(administrator);
-  // What is known by its id is the administrator's.
+  // Objects with a known id belong to the administrator.
   if (/^\/user\/\w+\/:/.test(path)) return always(administrator);
   const able = access.rule === "administrators" ? administrator : user;
   return [administrator, administrator, administrator, able, user, browser];
 }
 
-const seldom = (value: Arbitrary<unknown>) =>
+const rarely = (value: Arbitrary<unknown>) =>
   fc.oneof({ arbitrary: fc.constant(undefined), weight: 7 }, { arbitrary: value, weight: 1 });
 
-/** Without half of what goes together, and without a second of what excludes each other: changes make such mistakes. */
-function fitting(
-  given: Ingredients["values"],
+/** Keeps the rules on groups of parameters; changes violate them later. */
+function consistent(
+  given: CaseParts["values"],
   together: readonly (readonly string[])[],
   exclusive: readonly (readonly string[])[],
 ): Record<string, unknown> {
@@ -263,8 +264,8 @@ function fitting(
   return complete;
 }
 
-/** Names of its own for each seed, since the random ones would repeat. */
-const unlike = (sample: Record<string, unknown>, turn: number) => ({
+/** Gives each seed its own names, since random ones would repeat. */
+const withUniqueNames = (sample: Record<string, unknown>, turn: number) => ({
   ...("path" in sample && { path: `seed-${turn}` }),
   ...("name" in sample && { name: `Seed ${turn}` }),
   ...("username" in sample && { username: `seed-${turn}` }),
@@ -272,14 +273,14 @@ const unlike = (sample: Record<string, unknown>, turn: number) => ({
   ...("domain" in sample && { domain: `seed-${turn}.example` }),
 });
 
-/** Whether texts pass, of which each operation makes something else. */
+/** Whether it accepts texts, which each operation uses differently. */
 const isFree = (schema: TSchema): boolean => {
   if (Type.IsUnion(schema)) return schema.anyOf.some(isFree);
   if (Type.IsArray(schema)) return isFree(schema.items);
   return Type.IsRecord(schema) || (Type.IsString(schema) && !("format" in schema));
 };
 
-/** Whether only words of a list pass, which are looked up before anything else is done with them. */
+/** Whether it accepts only values of a closed set, which are checked first. */
 const isClosed = (schema: TSchema) => Type.IsBoolean(schema) || Type.IsEnum(schema);
 
 const inside = (schema: TSchema, value: unknown): unknown =>
@@ -296,7 +297,7 @@ function showPosition(draft: ReturnType<typeof newDraft>, { orderBy, sort, value
   for (const [name, shown] of names) setField(draft, name, shown);
 }
 
-function speak(draft: Draft, endpoint: Endpoint, { headers, body }: Spoken) {
+function setGitRequest(draft: Draft, endpoint: Endpoint, { headers, body }: GitRequest) {
   draft.headers.push(...headers.map(([name, value]): [string, string] => [name, value]));
   if (body === undefined) return;
   draft.encoding = "none";
@@ -316,7 +317,7 @@ function showToken(draft: ReturnType<typeof newDraft>, token: string | undefined
   if (shown === "body" && inBody) draft.fields.push(["private_token", token]);
 }
 
-/** Every seed, and an endless stock of random cases, of all operations whose name fits. */
+/** Every seed and an endless sequence of random cases, for all operations whose name matches. */
 export function casesOf(
   resources: Resources,
   world: World,
@@ -324,10 +325,10 @@ export function casesOf(
 ): { seeds: readonly (() => Case)[]; random: Arbitrary<Case> } {
   const kitchens = operationsOf(resources)
     .filter(({ name }) => operations.test(name))
-    .map((operation) => kitchen(operation, world));
+    .map((operation) => caseGenerator(operation, world));
   const read = new Set<string>();
   return {
-    seeds: [...foundBefore(world).map((item) => () => item), ...kitchens.flatMap(({ seeds }) => [...seeds(read)])],
+    seeds: [...regressions(world).map((item) => () => item), ...kitchens.flatMap(({ seeds }) => [...seeds(read)])],
     random: fc.oneof(...kitchens.map(({ weight, random }) => ({ weight, arbitrary: random }))),
   };
 }

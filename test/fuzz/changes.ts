@@ -1,7 +1,7 @@
 import fc, { type Arbitrary } from "fast-check";
 import type { TObject } from "typebox";
 import { NAMES_OF_FILES, NAMES_OF_REFS } from "./code-values.ts";
-import { spokenChange } from "./git-bodies.ts";
+import { gitRequestChange } from "./git-requests.ts";
 import { hostileActions, hostileName } from "./hostile-names.ts";
 import { hostileHeaders, hostileHost } from "./hostile-headers.ts";
 import { hostileJson } from "./hostile-json.ts";
@@ -11,7 +11,7 @@ import { hostileSshKey } from "./ssh-keys.ts";
 import { BOUNDARY, type Draft, type Encoding, setField, withoutFiles } from "./request.ts";
 import { hostileSegment, hostileValue, isFile } from "./values.ts";
 
-/** One thing that is done to a request. */
+/** One change of a request. */
 export type Change = (draft: Draft) => void;
 
 const VERBS = [
@@ -116,7 +116,7 @@ const PART = `--${BOUNDARY}\r\n`;
 const part = (head: string, content = "a") => `${PART}${head}\r\n\r\n${content}\r\n`;
 const END = `--${BOUNDARY}--\r\n`;
 
-/** Multipart bodies that are wrong in ways that no change of a good one makes. */
+/** Multipart bodies that are invalid in ways that no change of a valid one produces. */
 const MULTIPART: readonly (() => string)[] = [
   () => "",
   () => END,
@@ -174,14 +174,22 @@ const moved: Arbitrary<Change> = fc.constant((draft) => {
   if (draft.encoding === "none") draft.encoding = "json";
 });
 
-/** Everything that may be done to a request of an endpoint with these parameters; `speaks` where git calls it. */
+/** All changes for a request of an endpoint with these parameters; `isGit` if git calls it. */
 export function changesFor(
   params: TObject,
-  about: { readonly code: boolean; readonly speaks: boolean },
+  about: { readonly code: boolean; readonly isGit: boolean },
 ): Arbitrary<Change> {
   const named = Object.keys(params.properties).filter((name) => NAMES_OF_REFS.has(name) || NAMES_OF_FILES.has(name));
   const properties = Object.entries(params.properties);
-  const names = [...properties.map(([name]) => name), "sudo", "private_token", "per_page", "unknown", "__proto__"];
+  const names = [
+    ...properties.map(([name]) => name),
+    "sudo",
+    "private_token",
+    "access_token",
+    "per_page",
+    "unknown",
+    "__proto__",
+  ];
   const files = properties.filter(([, schema]) => isFile(schema)).map(([name]) => name);
   return fc.oneof(
     { arbitrary: fieldChange(names), weight: 12 },
@@ -191,7 +199,7 @@ export function changesFor(
       weight: about.code && named.length > 0 ? 16 : 0,
     },
     { arbitrary: fieldChange(["actions"], hostileActions), weight: params.properties["actions"] ? 10 : 0 },
-    { arbitrary: spokenChange, weight: about.speaks ? 30 : 0 },
+    { arbitrary: gitRequestChange, weight: about.isGit ? 30 : 0 },
     { arbitrary: fileChange(files.length > 0 ? files : ["file"]), weight: files.length > 0 ? 6 : 1 },
     { arbitrary: dropped(names), weight: 2 },
     { arbitrary: repeated(names), weight: 2 },

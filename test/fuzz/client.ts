@@ -5,7 +5,7 @@ export interface Answer {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly headBytes: number;
   readonly body: Buffer;
-  /** What is wrong with it as an HTTP message, or undefined. */
+  /** The violation of HTTP, if there is one. */
   readonly broken?: string;
   readonly closes: boolean;
 }
@@ -99,10 +99,10 @@ function chunksAt(received: Buffer, start: number) {
   }
 }
 
-const PATIENCE = 10_000;
+const TIMEOUT_MS = 10_000;
 
-/** A connection that is kept, on which one request follows another; it is opened anew where an answer ends it. */
-export class Lane {
+/** A persistent connection for one request after another; it is reopened if a response closes it. */
+export class Connection {
   readonly #connect: () => Duplex;
   #stream: Duplex | undefined;
 
@@ -111,9 +111,9 @@ export class Lane {
   }
 
   async ask(request: Buffer, method: string): Promise<Answer> {
-    // A server that has answered may close before it was sent everything.
+    // A server that has responded may close before it has received everything.
     const stream = (this.#stream ??= this.#connect().on("error", () => {}));
-    const answer = await converse(stream, request, method);
+    const answer = await exchange(stream, request, method);
     if (answer.closes || answer.broken !== undefined) this.close();
     return answer;
   }
@@ -125,10 +125,10 @@ export class Lane {
 }
 
 /** Sends bytes on a connection and reads one answer. */
-export function converse(stream: Duplex, request: Buffer, method: string): Promise<Answer> {
+export function exchange(stream: Duplex, request: Buffer, method: string): Promise<Answer> {
   const { promise, resolve } = Promise.withResolvers<Answer>();
   let received: Buffer = Buffer.alloc(0);
-  const timer = setTimeout(() => settle(brokenAnswer(`no answer within ${PATIENCE / 1000} s`)), PATIENCE);
+  const timer = setTimeout(() => settle(brokenAnswer(`no answer within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
   const settle = (answer: Answer) => {
     clearTimeout(timer);
     stream.off("data", onData).off("end", onEnd).off("close", onEnd);
@@ -137,7 +137,7 @@ export function converse(stream: Duplex, request: Buffer, method: string): Promi
   const read = (ended: boolean) => {
     const found = readAnswer(received, method, ended);
     if (!found) return;
-    // What is no request has no method either, so a refusal of it may have a body where HEAD was asked.
+    // Invalid bytes have no method, so the refusal may have a body although HEAD was sent.
     const more = found.length < received.length && !found.answer.closes;
     settle(more ? { ...found.answer, broken: "bytes follow the answer" } : found.answer);
   };

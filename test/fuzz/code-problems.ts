@@ -3,43 +3,43 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "kysely";
-import { settlePushes } from "#resources/repositories/settling.ts";
+import { reconcilePushes } from "#domains/storage/pushes/reconcile.ts";
 import type { Services } from "#services.ts";
 import { git } from "#test/support/git.ts";
 import { CANARIES } from "./hostile-names.ts";
 
-/** Of so many repositories one is looked at each time. */
+/** One in so many repositories is checked each time. */
 const SAMPLED = 6;
-/** What may lie in the directory that repositories are in. */
+/** The names that may be in the data directory. */
 const KNOWN_DATA = new Set(["repositories", "blobs", "sealing.key", "ssh_host_keys"]);
 
-/** Looks for what is wrong with repositories and with the directories around them, once nobody asks for anything. */
+/** Finds problems of repositories and of the directories around them while no request runs. */
 export function codeProblems(services: Services, root: string): () => Promise<string[]> {
   let turn = 0;
   return async () => [
-    ...(await leftBy(services)),
+    ...(await leftovers(services)),
     ...(await strayFiles(services.config.dataDir, root)),
     ...(await damages(root, turn++ % SAMPLED)),
   ];
 }
 
-async function leftBy(services: Services): Promise<string[]> {
+async function leftovers(services: Services): Promise<string[]> {
   const pushes = async () => {
     const { rows } = await sql`select from pushes limit 1`.execute(services.db.write);
-    if (rows.length > 0) await settlePushes(services);
+    if (rows.length > 0) await reconcilePushes(services);
     return rows.length > 0;
   };
-  // Some are kept to read objects.
+  // Some processes stay to read objects.
   const processes = async () =>
     childrenOf(process.pid).some((command) => command.startsWith("git\0") && !command.includes("cat-file"));
   return [
-    ...((await stays(pushes)) ? ["a push is left that nobody settles"] : []),
-    ...((await stays(processes)) ? ["a git process is left"] : []),
+    ...((await persists(pushes)) ? ["a push is left unfinished"] : []),
+    ...((await persists(processes)) ? ["a git process is left"] : []),
   ];
 }
 
-/** Whether something does not come to its end in some seconds. */
-async function stays(isThere: () => Promise<boolean>): Promise<boolean> {
+/** Whether a condition still holds after some seconds. */
+async function persists(isThere: () => Promise<boolean>): Promise<boolean> {
   for (let tries = 0; tries < 60; tries++) {
     if (!(await isThere())) return false;
     await pause(50);
@@ -67,7 +67,7 @@ async function damages(root: string, turn: number): Promise<string[]> {
   for (const path of all.filter((_, at) => at % SAMPLED === turn)) {
     const options = { cwd: join(root, "@hashed", path) };
     const { code, stdout, stderr } = await git(["fsck", "--full", "--strict", "--no-dangling"], options);
-    // Of a repository without commits git notices that its HEAD leads nowhere.
+    // Git reports that the HEAD of an empty repository is unborn.
     const told = `${stdout}${stderr}`.split("\n").find((line) => line !== "" && !line.startsWith("notice:"));
     if (code !== 0 || told !== undefined)
       found.push(`a repository is damaged: ${(told ?? "").replaceAll(/[0-9a-f]{40}/g, "ID")}`);
@@ -75,7 +75,7 @@ async function damages(root: string, turn: number): Promise<string[]> {
   return found;
 }
 
-/** The commands of the processes that a process started and that still run, where the system tells. */
+/** The commands of the running children of a process, if the system can list them. */
 function childrenOf(pid: number): string[] {
   const file = `/proc/${pid}/task/${pid}/children`;
   if (!existsSync(file)) return [];

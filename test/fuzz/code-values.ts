@@ -5,7 +5,7 @@ import { Pieces } from "./marks.ts";
 
 type Values = Readonly<Record<string, Arbitrary<unknown>>>;
 
-/** Whether an endpoint is about what is in a repository. */
+/** Whether an endpoint reads or writes a repository. */
 export const isAboutCode = ({ path }: Pick<Endpoint, "path">) =>
   path.includes("/repository/") || path.startsWith("/*project");
 
@@ -69,7 +69,7 @@ const action: Arbitrary<unknown> = fc.oneof(
   },
 );
 
-/** Commits with the branches that can take what they did, and what they did back. */
+/** Commits with branches on which they can be cherry-picked or reverted. */
 export function codePairs({
   places,
   topics,
@@ -95,9 +95,9 @@ export function codePairs({
   };
 }
 
-/** Names of parameters that name a commit, a branch or a tag, one of them that is there or one that is to be. */
+/** Names of parameters for an existing or new commit, branch or tag. */
 export const NAMES_OF_REFS: ReadonlySet<string> = new Set([
   ...["ref", "ref_name", "sha", "from", "to", "refs", "branch", "start_branch", "start_sha", "tag_name"],
 ]);
-/** And those of files. */
+/** Names of parameters for files. */
 export const NAMES_OF_FILES: ReadonlySet<string> = new Set(["file_path", "path", "page_token", "last_commit_id"]);

@@ -4,35 +4,40 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { sql } from "kysely";
 import { projectRepository } from "#git/storages/storage.ts";
-import { type CommitPlan, importInto, streamOfCommits, streamOfTag } from "#resources/repositories/test-support.ts";
+import {
+  type CommitPlan,
+  importInto,
+  streamOfCommits,
+  streamOfTag,
+} from "#domains/storage/repositories/test-support.ts";
 import type { TestApp } from "#test/support/app.ts";
 import { gitOutput } from "#test/support/git.ts";
 import { codeProblems } from "./code-problems.ts";
 import { incompressible, printable } from "./values.ts";
-import type { Place, Places } from "./tree.ts";
+import type { Container, Places } from "./tree.ts";
 
-/** Projects whose repositories all hold the same, so that what is known of one is known of each. */
+/** Projects whose repositories all have the same content. */
 export interface Code {
-  readonly places: readonly Place[];
-  /** What `main` went through, from the first on. */
+  readonly places: readonly Container[];
+  /** The commits of `main`, from the first on. */
   readonly commits: readonly string[];
   /** Each of the topics has one commit that no other branch has. */
   readonly topics: readonly { readonly branch: string; readonly commit: string }[];
   readonly blobs: readonly string[];
-  /** A commit that is not there yet, upon `main`, and the pack that brings it. */
-  readonly coming: { readonly commit: string; readonly pack: Buffer };
-  /** Puts the repositories back; nothing may be asked meanwhile. */
+  /** A commit on top of `main` that does not exist yet, and a pack with it. */
+  readonly newCommit: { readonly commit: string; readonly pack: Buffer };
+  /** Restores the repositories; no request may run meanwhile. */
   restore(): Promise<void>;
-  /** What is wrong with repositories and with the directories around them, once all work is done. */
+  /** The problems of repositories and of the directories around them, once all work is done. */
   problems(): Promise<string[]>;
-  /** What no answer may hold: where all of this is. */
+  /** The paths on disk, which no response may contain. */
   readonly hidden: readonly string[];
 }
 
 const CHANGES = 12;
 const TOPICS = 6;
 const PROJECTS = 8;
-/** Branches and tags that can be removed without anybody missing them. */
+/** Branches and tags that requests may delete. */
 export const SPARE = Array.from({ length: 24 }, (_, at) => at);
 export const spareBranch = (at: number) => `feature/${at}`;
 export const spareTag = (at: number) => `v0.${at}`;
@@ -43,20 +48,20 @@ export const ODD_BRANCHES = [
   "a".repeat(200),
   "0123456789abcdef0123456789abcdef01234567",
 ];
-/** Files of each commit of `main`, in folders, with names that need care. */
+/** Files of each commit of `main`, in directories, with names that need escaping. */
 export const FILES = ["README.md", "docs/guide.md", "docs/a/b/c.txt", "src/main.ts", "ünï/東京.txt", "with space.txt"];
 export const ODD_FILES = ["bad\ufffd.txt", 'new\nline".txt', "link", "module"];
 export const changeFile = (at: number) => `changes/${at}.txt`;
 
-/** Gives some projects repositories, made once and copied. */
+/** Creates the repositories of some projects as copies of one. */
 export async function makeCode({ services }: TestApp, projects: Places): Promise<Code> {
   const places = await pickPlaces();
   const root = join(services.config.dataDir, "repositories");
-  const directoryOf = ({ id }: Place) => join(root, `${projectRepository(id)}.git`);
-  const [first] = places as [Place];
+  const directoryOf = ({ id }: Container) => join(root, `${projectRepository(id)}.git`);
+  const [first] = places as [Container];
   const repository = services.git.storage("default").repository(projectRepository(first.id));
   await repository.create("main");
-  await importInto(repository, story());
+  await importInto(repository, importStream());
   const here = { cwd: directoryOf(first) };
   await gitOutput(["repack", "-a", "-d", "-q"], here);
   await gitOutput(["pack-refs", "--all"], here);
@@ -74,12 +79,12 @@ export async function makeCode({ services }: TestApp, projects: Places): Promise
   const blobs = (await gitOutput(["ls-tree", "-r", "--format=%(objecttype) %(objectname)", "main"], here))
     .split("\n")
     .flatMap((line) => (line.startsWith("blob ") ? [line.slice(5)] : []));
-  const coming = await makeComing(scratch, kept);
+  const newCommit = await makeNewCommit(scratch, kept);
   await sql`insert into repositories (project_id, pushed_at)
     select id, now() from unnest(${places.map(({ id }) => id)}::bigint[]) id
     on conflict (project_id) do update set pushed_at = excluded.pushed_at, beginning = null`.execute(services.db.write);
   const code: Code = {
-    ...{ places, commits, topics, blobs, coming },
+    ...{ places, commits, topics, blobs, newCommit },
     hidden: [services.config.dataDir, scratch, "@hashed"],
     async restore() {
       for (const place of places) {
@@ -95,7 +100,7 @@ export async function makeCode({ services }: TestApp, projects: Places): Promise
   return code;
 
   /** Projects that can be pushed to, of every visibility. */
-  async function pickPlaces(): Promise<Place[]> {
+  async function pickPlaces(): Promise<Container[]> {
     const { rows } = await sql<{ id: number }>`
       select p.id from projects p join namespaces n on n.id = p.namespace_id
       where not p.archived and p.marked_for_deletion_at is null and n.kind = 'group' and not exists (
@@ -108,14 +113,14 @@ export async function makeCode({ services }: TestApp, projects: Places): Promise
 }
 
 /** A commit upon `main` in a copy of a repository, packed as a client packs it. */
-async function makeComing(scratch: string, kept: string) {
-  const cwd = join(scratch, "coming.git");
+async function makeNewCommit(scratch: string, kept: string) {
+  const cwd = join(scratch, "newCommit.git");
   await cp(kept, cwd, { recursive: true });
   const plan: CommitPlan = {
     ref: "refs/heads/coming",
     ...{
       message: "Come",
-      files: { "coming.txt": "coming\n", "README.md": "# Harbour\nnew\n" },
+      files: { "newCommit.txt": "coming\n", "README.md": "# Harbour\nnew\n" },
       from: "refs/heads/main^0",
     },
   };
@@ -128,10 +133,10 @@ async function makeComing(scratch: string, kept: string) {
 }
 
 /**
- * The history that every repository has, as `git fast-import` is told it. One file is more than fits between two
- * processes, so that whoever writes it waits for whoever reads.
+ * The history of every repository, as input of `git fast-import`. One file is larger than a pipe, so that the writer
+ * waits for the reader.
  */
-function story(): Buffer {
+function importStream(): Buffer {
   const plans: CommitPlan[] = [
     {
       message: "Begin\n\nCo-authored-by: Zoë <zoe@example.com>\n",
@@ -162,9 +167,9 @@ function story(): Buffer {
       at % 2 === 0 ? reset(`refs/tags/${spareTag(at)}`, 3) : streamOfTag(spareTag(at), ":3", `Version ${at}\n`),
     ]),
     ...ODD_BRANCHES.filter((name) => name !== "odd").map((name) => reset(`refs/heads/${name}`, 4)),
-    // A tag by the name of a branch.
+    // A tag with the name of a branch.
     reset("refs/tags/feature/0", 2),
-    // Bytes that are no text, in a name, a message and a path; a link, and a repository inside this one.
+    // Bytes that are not UTF-8 in a name, a message and a path; a symbolic link, and a submodule.
     Buffer.from(
       `commit refs/heads/odd\nauthor \xe4 <odd@example.com> 1700000000 +0000\ncommitter Odd <odd@example.com> 1700000000 +0000
 data 4\n\xff\xfe\xfd\n

@@ -2,7 +2,7 @@ import { Upload, Verbatim } from "./marks.ts";
 
 export type Field = readonly [name: string, value: unknown];
 
-/** UTF-8, but with lone surrogates as the three bytes that no valid UTF-8 holds. */
+/** UTF-8, with lone surrogates as three bytes, which valid UTF-8 does not contain. */
 function bytesOf(text: string): Buffer {
   if (text.isWellFormed()) return Buffer.from(text);
   return Buffer.concat(
@@ -24,7 +24,7 @@ export function percent(text: string): string {
   return encoded;
 }
 
-/** One field as the pairs that brackets make of it: `a[]`, `h[k]`. */
+/** One field as pairs in bracket notation: `a[]`, `h[k]`. */
 function flatten(name: string, value: unknown): Field[] {
   if (value instanceof Verbatim || value instanceof Upload) return [[name, value]];
   if (Array.isArray(value))
@@ -55,13 +55,13 @@ function toJsonText(value: unknown): string {
   return value === undefined ? "null" : JSON.stringify(value);
 }
 
-/** An object of fields, which may name a key twice. */
+/** A JSON object of fields, which may have a key twice. */
 const objectText = (fields: readonly Field[]) =>
   `{${fields.map(([name, value]) => `${JSON.stringify(name)}:${toJsonText(value)}`).join(",")}}`;
 
 export const toJson = (fields: readonly Field[]): Buffer => bytesOf(objectText(fields));
 
-/** A form with files. Names stand as they are, quotes and line ends included: that is for the server to bear. */
+/** A form with files. Names are not escaped, quotes and line ends included: the server must cope with them. */
 export function toMultipart(fields: readonly Field[], boundary: string): Buffer {
   const parts: Buffer[] = [];
   for (const [name, value] of fields.flatMap(([field, given]) => flatten(field, given))) {

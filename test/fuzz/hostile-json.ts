@@ -4,7 +4,7 @@ const nested = (open: string, close: string, depth: number) => open.repeat(depth
 const sized = (length: number) => `{"name":"${"a".repeat(length - 11)}"}`;
 const member = (value: string) => `{"name":${value}}`;
 
-/** Small bodies that a JSON reader may trip over. */
+/** Small bodies that may confuse a JSON parser. */
 const SMALL: readonly string[] = [
   ...[
     "",
@@ -133,7 +133,7 @@ const BYTES: readonly Buffer[] = [
   Buffer.from("\x1f\x8b\x08\x00\x00", "latin1"),
 ];
 
-/** Whole bodies that are JSON, nearly JSON, or meant to harm a reader of JSON. */
+/** Whole bodies that are JSON, almost JSON, or meant to harm a JSON parser. */
 export const hostileJson: Arbitrary<Buffer> = fc.oneof(
   { arbitrary: fc.constantFrom(...SMALL).map((text) => Buffer.from(text)), weight: 60 },
   { arbitrary: fc.constantFrom(...BYTES), weight: 8 },

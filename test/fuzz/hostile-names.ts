@@ -5,10 +5,10 @@ import { astral, incompressible, printable } from "./values.ts";
 
 const MARK = "fairlead-fuzz-canary";
 
-/** Files that a name asks git to write; git runs at the root of the disk. */
+/** Files that a name could make git write; git runs in the root directory. */
 export const CANARIES: readonly string[] = [join(tmpdir(), MARK), `/${MARK}`];
 
-/** What git takes for a commit and people may not name one by: nothing that holds one of these may ever be found. */
+/** Expressions that git resolves to a commit and callers may not use: no name with one of these may be found. */
 export const EXPRESSIONS: readonly string[] = [
   ...["main~1", "main^", "main^{commit}", "HEAD~1", "HEAD^{tree}", "main@{0}", "@", "@{-1}", "main@{upstream}"],
   ...[":/Begin", "main^{/Begin}", ":README.md", "main:README.md", "feature/1..main", "^main", "refs/heads/main~1"],
@@ -167,7 +167,7 @@ const PIECES = [
   "\ud800",
 ];
 
-/** What somebody may give for the name of a branch, a tag, a commit or a file. */
+/** Names that a caller may send for a branch, a tag, a commit or a file. */
 export const hostileName: Arbitrary<string> = fc.oneof(
   { arbitrary: fc.constantFrom(...NAMES), weight: 6 },
   {
@@ -191,7 +191,7 @@ const content = fc.constantFrom<unknown>(
   {},
 );
 
-/** Actions of a commit of which some part is not as it should be. */
+/** Actions of a commit with an invalid part. */
 export const hostileActions: Arbitrary<unknown> = fc.array(
   fc.record(
     {

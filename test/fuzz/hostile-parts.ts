@@ -1,7 +1,7 @@
 import fc, { type Arbitrary } from "fast-check";
 import { BOUNDARY } from "./request.ts";
 
-/** Pieces of a query that a reader of brackets may trip over. */
+/** Parts of a query that may confuse a parser of brackets. */
 export const hostileQuery: Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     ...[
@@ -68,6 +68,8 @@ export const hostileQuery: Arbitrary<string> = fc.oneof(
       "private_token[]=a",
       "private_token[a]=b",
       "private_token=",
+      "access_token[a]=b",
+      "access_token=",
       "sudo[]=1",
       "sudo[a]=b",
       "sudo=",

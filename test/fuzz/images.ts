@@ -11,7 +11,7 @@ export const PNG = bytes(
 );
 const GIF = bytes("GIF89a", [1, 0, 1, 0, 0, 0, 0, 0x3b]);
 
-/** How files of every kind begin that a reader of image sizes might try. */
+/** The first bytes of every file type that a reader of image sizes might try. */
 const BEGINNINGS: readonly Buffer[] = [
   PNG,
   GIF,

@@ -2,12 +2,12 @@ import { openSync, writeSync } from "node:fs";
 import { duplexPair } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import fc from "fast-check";
-import { resources } from "#resources/index.ts";
+import { resources } from "#domains/index.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { type Case, casesOf } from "./cases.ts";
-import { type Answer, headerOf, Lane } from "./client.ts";
+import { type Answer, headerOf, Connection } from "./client.ts";
 import { brokenInvariants } from "./invariants.ts";
-import { Journal, type Logged, tidied } from "./journal.ts";
+import { LogReader, type Logged, normalized } from "./log-reader.ts";
 import { makeJudge } from "./judge.ts";
 import { planted, plantedBefore } from "./plants.ts";
 import { bytesOf } from "./request.ts";
@@ -15,18 +15,18 @@ import { seedOf } from "./seed.ts";
 import { type Block, type Failure, failureOf, shown, Tally } from "./tally.ts";
 import { makeWorld } from "./world.ts";
 
-/** What a process is to do: every case whose index falls to it. */
-export interface Share {
+/** The task of a process: every case whose index belongs to it. */
+export interface WorkerTask {
   readonly cases: number;
   readonly seed: number;
   readonly worker: number;
   readonly workers: number;
   readonly only: readonly number[] | undefined;
-  /** What the names of the operations must fit that are asked for. */
+  /** The pattern of the names of operations to call. */
   readonly operations: string;
   /** Defects to plant first. */
   readonly plants: readonly string[];
-  /** A file that holds, for each lane, the case it is at: it can be read when this process hangs. */
+  /** A file with the current case of each lane, which can be read if this process hangs. */
   readonly slots: string;
 }
 
@@ -43,23 +43,23 @@ interface Suspect {
 }
 
 const LANES = 8;
-const SLOWEST = 1000;
+const MAX_RESPONSE_MS = 1000;
 const MAX_BLOCK_MS = 100;
-/** Blocks from here on are looked at again alone, so many of them. */
+/** Blocks from this length on are measured again alone, up to this number. */
 const MIN_SUSPECT_MS = 25;
 const MAX_SUSPECTS = 100;
-/** After so many cases all lanes wait until everything is as it was. */
+/** After so many cases all lanes wait until the database is restored. */
 const BATCH = 200;
-const MOST_SHRUNK = 8;
+const MAX_SHRUNK = 8;
 
-/** What all objects share, with the names it has from birth. */
+/** The prototypes of built-in objects, with their original names. */
 const prototypes = [Object, Array, Function, String, Number, Map, Promise].map(({ prototype }) => ({
   prototype: prototype as object,
   names: new Set(Reflect.ownKeys(prototype)),
 }));
 
-/** Takes away what was added to a prototype, lest everything after it fails too; tells whether there was anything. */
-function cleaned(): boolean {
+/** Removes what was added to a prototype, so that later cases do not fail too; returns whether there was anything. */
+function removePollution(): boolean {
   let found = false;
   for (const { prototype, names } of prototypes) {
     const now = Reflect.ownKeys(prototype);
@@ -70,33 +70,33 @@ function cleaned(): boolean {
   return found;
 }
 
-/** The connection of a client, with the server's end in this same process. */
+/** The client's end of a connection to the server in this process. */
 function connectTo({ app }: TestApp) {
   const [client, server] = duplexPair();
   app.server.emit("connection", Object.assign(server, { remoteAddress: "127.0.0.1" }));
   return client;
 }
 
-/** Asks the application in this process, over connections that never leave it but are parsed like any other. */
-async function runInside(share: Share, tally: Tally) {
+/** Sends requests to the application in this process, over connections that are parsed like any other. */
+async function runInside(task: WorkerTask, tally: Tally) {
   const app = await testApp({
-    resources: planted(resources, share.plants),
+    resources: planted(resources, task.plants),
     env: { FAIRLEAD_TRUSTED_PROXIES: "127.0.0.1" },
   });
-  plantedBefore(app.app.server, share.plants);
+  plantedBefore(app.app.server, task.plants);
   const world = await makeWorld(app);
-  const { seeds, random } = casesOf(resources, world, new RegExp(share.operations));
+  const { seeds, random } = casesOf(resources, world, new RegExp(task.operations));
   const judge = makeJudge(resources, world.secrets, world.code.hidden);
-  const journal = new Journal(world.secrets);
-  const slots = openSync(share.slots, "w");
-  const lanes = Array.from({ length: LANES }, () => new Lane(() => connectTo(app)));
-  const [quietLane] = lanes as [Lane];
+  const logReader = new LogReader(world.secrets);
+  const slots = openSync(task.slots, "w");
+  const lanes = Array.from({ length: LANES }, () => new Connection(() => connectTo(app)));
+  const [quietLane] = lanes as [Connection];
   const busy = new Map<number, Suspect>();
   const slow: Suspect[] = [];
   const blocking = new Map<number, Suspect & { readonly ms: number }>();
-  const last = Math.max(share.cases, seeds.length);
-  let next = share.worker;
-  const indexes = share.only && [...share.only];
+  const last = Math.max(task.cases, seeds.length);
+  let next = task.worker;
+  const indexes = task.only && [...task.only];
 
   let batch = BATCH;
 
@@ -104,35 +104,35 @@ async function runInside(share: Share, tally: Tally) {
     if (batch-- <= 0) return undefined;
     if (indexes) return indexes.shift();
     const index = next;
-    next += share.workers;
+    next += task.workers;
     return index < last ? index : undefined;
   };
   const caseAt = (index: number): Case =>
-    seeds[index]?.() ?? (fc.sample(random, { seed: seedOf(share.seed, index), numRuns: 1 })[0] as Case);
+    seeds[index]?.() ?? (fc.sample(random, { seed: seedOf(task.seed, index), numRuns: 1 })[0] as Case);
 
-  async function probe(lane: Lane, { asked, nobody, barred = false }: Case): Promise<Probed> {
+  async function probe(lane: Connection, { asked, nobody, barred = false }: Case): Promise<Probed> {
     const start = performance.now();
     const answer = await lane.ask(bytesOf(asked), asked.method);
     const took = performance.now() - start;
     const logged = await loggedOf(headerOf(answer, "x-request-id"));
     const causes = judge({ method: asked.method, nobody, barred }, answer, logged);
-    if (cleaned()) causes.push("a prototype was changed");
+    if (removePollution()) causes.push("a prototype was changed");
     if (answer.status < 300 && asked.method !== "GET") await world.revive();
     return { answer, logged, causes, took };
   }
 
-  /** What the log says of a request; of one that was answered by a stream it says so only when that has ended. */
+  /** The log line of a request; for a streamed response it is written at the end of the stream. */
   async function loggedOf(id: string | undefined): Promise<Logged | undefined> {
     for (let tries = 0; tries < 50; tries++) {
-      journal.read(app.logged.splice(0));
-      const logged = journal.take(id);
+      logReader.read(app.logged.splice(0));
+      const logged = logReader.take(id);
       if (logged || id === undefined) return logged;
       await pause(2);
     }
     return undefined;
   }
 
-  async function work(lane: Lane, slot: number) {
+  async function work(lane: Connection, slot: number) {
     for (let index = take(); index !== undefined; index = take()) {
       const item = caseAt(index);
       writeSync(slots, Int32Array.of(index), 0, 4, slot * 4);
@@ -140,7 +140,7 @@ async function runInside(share: Share, tally: Tally) {
       const { answer, logged, causes, took } = await probe(lane, item);
       busy.delete(index);
       recent.push({ index, item });
-      if (took > SLOWEST) slow.push({ index, item });
+      if (took > MAX_RESPONSE_MS) slow.push({ index, item });
       const failures = causes.map((cause) => failureOf(cause, index, item, answer));
       fresh.push(...tally.record(item.kind, answer.status, logged?.operation, failures));
       const etag = headerOf(answer, "etag");
@@ -149,7 +149,7 @@ async function runInside(share: Share, tally: Tally) {
     }
   }
 
-  async function repeat(lane: Lane, index: number, item: Case, etag: string) {
+  async function repeat(lane: Connection, index: number, item: Case, etag: string) {
     const again: Case = {
       ...item,
       asked: { ...item.asked, headers: [...item.asked.headers, ["if-none-match", etag]] },
@@ -163,8 +163,8 @@ async function runInside(share: Share, tally: Tally) {
     );
   }
 
-  /** Whoever asks again is given the very same answer, unless somebody ended their token or their rights meanwhile. */
-  async function repeatByKey(lane: Lane, index: number, item: Case, before: Answer) {
+  /** A repeated request must get the same response, unless the token or the rights of the caller ended meanwhile. */
+  async function repeatByKey(lane: Connection, index: number, item: Case, before: Answer) {
     const { answer, logged, causes } = await probe(lane, item);
     const isSame = answer.status === before.status && answer.body.equals(before.body);
     const isReplayed = headerOf(answer, "idempotency-replayed") !== undefined;
@@ -177,7 +177,7 @@ async function runInside(share: Share, tally: Tally) {
     );
   }
 
-  // Time of this thread, not of the clock: what other processes take from the machine does not count.
+  // CPU time of this thread, so that other processes on the machine do not count.
   let recent: Suspect[] = [];
   let spent = process.threadCpuUsage();
   const watch = setInterval(() => {
@@ -192,7 +192,7 @@ async function runInside(share: Share, tally: Tally) {
   const surprise = (what: string) => (error: unknown) => {
     const [around] = [...busy.values(), ...recent];
     if (!around) throw error;
-    const cause = `${what}: ${tidied(error instanceof Error ? error : new Error(String(error)))}`;
+    const cause = `${what}: ${normalized(error instanceof Error ? error : new Error(String(error)))}`;
     const failure = failureOf(cause, around.index, around.item, NO_ANSWER);
     tally.amend({ ...failure, about: "a request at that time" }, false);
   };
@@ -212,19 +212,19 @@ async function runInside(share: Share, tally: Tally) {
   }
   const { user, system } = process.threadCpuUsage(start);
   clearInterval(watch);
-  await accuse(slow, "slower than 1 s", async (item) => (await probe(quietLane, item)).took > SLOWEST);
+  await accuse(slow, "slower than 1 s", async (item) => (await probe(quietLane, item)).took > MAX_RESPONSE_MS);
   let longest: Block | undefined;
   const suspects = [...blocking.values()].toSorted((a, b) => b.ms - a.ms).slice(0, MAX_SUSPECTS);
   await accuse(suspects, `blocks the event loop for more than ${MAX_BLOCK_MS} ms`, async (item) => {
     const measure = () => longestBlock(() => probe(quietLane, item));
     let ms = await measure();
-    // Garbage of requests before it may be collected during this one, but not each time.
+    // Garbage of earlier requests may be collected during this one, but not each time.
     if (ms > (longest?.ms ?? 0)) ms = Math.min(ms, await measure(), await measure());
     if (ms > (longest?.ms ?? 0)) longest = { ms, request: shown(bytesOf(item.asked)) };
     return ms > MAX_BLOCK_MS;
   });
 
-  /** Asks again what was slow among others, with nothing else going on, until one of its operation is guilty. */
+  /** Repeats slow requests alone, until one of each operation is confirmed to be slow. */
   async function accuse(suspects: readonly Suspect[], cause: string, isGuilty: (item: Case) => Promise<boolean>) {
     const guilty = new Set<string>();
     for (const { index, item } of suspects.slice(0, 200)) {
@@ -235,22 +235,22 @@ async function runInside(share: Share, tally: Tally) {
     }
   }
 
-  /** Makes the request of a failure as small as it can be and still fail. */
+  /** Shrinks the request of a failure as long as it still fails. */
   async function shrink(failure: Failure) {
     const property = fc.asyncProperty(
       random,
       async (item) => !(await probe(quietLane, item)).causes.includes(failure.cause),
     );
     const { counterexample } = await fc.check(property, {
-      seed: seedOf(share.seed, failure.index),
+      seed: seedOf(task.seed, failure.index),
       numRuns: 1,
       interruptAfterTimeLimit: 4000,
     });
     if (counterexample) failure.request = shown(bytesOf(counterexample[0].asked));
   }
-  const shrinkable = share.plants.length > 0 ? [] : fresh.filter(({ index }) => index >= seeds.length);
-  for (const failure of shrinkable.slice(0, MOST_SHRUNK)) await shrink(failure);
-  for (const [cause] of journal.complaints) {
+  const shrinkable = task.plants.length > 0 ? [] : fresh.filter(({ index }) => index >= seeds.length);
+  for (const failure of shrinkable.slice(0, MAX_SHRUNK)) await shrink(failure);
+  for (const [cause] of logReader.complaints) {
     tally.amend({ cause, index: -1, about: "somewhere in the run", request: "", answer: "" }, false);
   }
   for (const lane of lanes) lane.close();
@@ -258,7 +258,7 @@ async function runInside(share: Share, tally: Tally) {
   return { ...tally.outcome((user + system) / 1_000_000), longest };
 }
 
-/** Milliseconds of this thread's time for which work kept the event loop from going on, at the longest. */
+/** The longest time that work blocked the event loop, in milliseconds of CPU time. */
 async function longestBlock(work: () => Promise<unknown>): Promise<number> {
   let used = process.threadCpuUsage();
   let longest = 0;
@@ -281,10 +281,10 @@ if (process.send) {
   const tally = new Tally();
   setInterval(() => void send({ done: tally.total }), 1000);
   try {
-    const outcome = await runInside(JSON.parse(process.argv[2] ?? "{}") as Share, tally);
+    const outcome = await runInside(JSON.parse(process.argv[2] ?? "{}") as WorkerTask, tally);
     send({ outcome }, () => process.exit(0));
   } catch (error) {
-    // What listens for surprises would take this for one of them, and the process would wait for ever.
+    // The listener for unexpected errors would report this one, and the process would wait for ever.
     console.error(error);
     process.exit(1);
   }

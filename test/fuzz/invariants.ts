@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Db } from "#db/database.ts";
 
-/** Rows that must not be there, whatever was asked and however much of it at once; by what they would mean. */
+/** Rows that must not exist after any requests, concurrent ones included, by what they would mean. */
 const BROKEN: Readonly<Record<string, RawBuilder<unknown>>> = {
   "a group is not below its parent": sql`
     select n.id from namespaces n left join namespaces p on p.id = n.parent_id
@@ -50,7 +50,7 @@ const BROKEN: Readonly<Record<string, RawBuilder<unknown>>> = {
     select p.id from projects p where p.star_count <> (select count(*) from stars s where s.project_id = p.id)`,
 };
 
-/** What is wrong with groups, projects and accounts as they are now. */
+/** The broken invariants of groups, projects and accounts. */
 export async function brokenInvariants(db: Db): Promise<string[]> {
   const checks = Object.entries(BROKEN).map(
     ([name, rows]) => sql`select ${sql.lit(name)} as name where exists (${rows})`,

@@ -3,32 +3,34 @@ import { Compile } from "typebox/compile";
 import { operationsOf, type Resources } from "#http/app.ts";
 import { type Endpoint, plainOf, schemaOf, successOf } from "#http/endpoint.ts";
 import { type Answer, headerOf } from "./client.ts";
-import type { Logged } from "./journal.ts";
+import type { Logged } from "./log-reader.ts";
 import { FOREIGN_HOST, PASSWORD_CANARY } from "./marks.ts";
-import type { Asked } from "./request.ts";
+import type { WireRequest } from "./request.ts";
 import type { Secrets } from "./secrets.ts";
 
-/** Every status that the documents know; 503 is for a database that is gone, which it never is here. */
-const DOCUMENTED = new Set([200, 201, 204, 301, 304, 308, 400, 401, 403, 404, 405, 409, 413, 414, 415, 422, 429, 431]);
-/** What refuses something that is no request, or a tunnel; there is no exchange behind it. */
-const BY_HAND = new Set([400, 405, 408, 414, 431]);
-/** Writes that say so where nothing is left to do. */
+/** Every documented status; 503 is for an unreachable database, which does not happen here. */
+const DOCUMENTED = new Set([
+  200, 201, 204, 301, 304, 308, 400, 401, 403, 404, 405, 409, 412, 413, 414, 415, 422, 429, 431,
+]);
+/** Statuses for invalid requests and tunnels, which have no exchange and no log line. */
+const RAW_STATUSES = new Set([400, 405, 408, 414, 431]);
+/** Writes that respond with 304 if nothing changes. */
 const UNCHANGED = /\/(?:un)?(?:star|follow)$/;
-/** Who begins sessions and ends them. */
+/** Operations that create and end sessions. */
 const SESSIONS = /^(?:sessions|secondFactors)\./;
 const COOKIE =
   /^fairlead_session=(?:[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax|; Path=\/; HttpOnly; SameSite=Lax; Max-Age=0)$/;
-const MOST_HEAD = 64 * 1024;
-const MOST_ERROR = 64 * 1024;
+const MAX_HEAD_BYTES = 64 * 1024;
+const MAX_ERROR_BYTES = 64 * 1024;
 
-/** Says what is wrong with an answer; nothing, as a rule. */
+/** Returns the problems of a response. */
 export type Judge = (asked: Seen, answer: Answer, logged: Logged | undefined) => string[];
 
-/** What of a request matters for its answer. */
-interface Seen extends Pick<Asked, "method"> {
-  /** Whether its caller must be taken for nobody. */
+/** The parts of a request that its response depends on. */
+interface Seen extends Pick<WireRequest, "method"> {
+  /** Whether its caller must count as anonymous. */
   readonly nobody?: boolean;
-  /** Whether it names something in a way that must not be understood. */
+  /** Whether it names a revision by an expression, which must not be evaluated. */
   readonly barred?: boolean;
 }
 
@@ -37,12 +39,10 @@ interface Expected {
   readonly fits: ((value: unknown) => string | undefined) | undefined;
 }
 
-/** The oracles that hold for every answer whatever was asked. The endpoints are those that should be served; what is
- * hidden is where things are on the disk.
- */
+/** Checks that apply to every response. The resources are those to serve; `hidden` are the paths on disk. */
 export function makeJudge(resources: Resources, secrets: Secrets, hidden: readonly string[]): Judge {
   const expected = new Map(operationsOf(resources).map(({ name, endpoint }) => [name, expectedOf(endpoint)]));
-  // An endpoint may name a status of its own, such as that of a redirection.
+  // An endpoint may declare its own status, such as that of a redirect.
   const own = new Set([...expected.values()].map(({ endpoint }) => successOf(endpoint)));
   return (asked, answer, logged) => {
     if (answer.broken !== undefined) return [`not well-formed: ${answer.broken}`];
@@ -60,11 +60,11 @@ export function makeJudge(resources: Resources, secrets: Secrets, hidden: readon
     blame(cookieProblem(answer, logged));
     if (logged?.operation.startsWith("accounts.") && headerOf(answer, "content-type") === HTML)
       blame(pageProblem(answer));
-    if (asked.nobody && logged) blame(entranceProblem(answer, logged, expected.get(logged.operation)));
+    if (asked.nobody && logged) blame(authenticationProblem(answer, logged, expected.get(logged.operation)));
     const value = asked.method === "HEAD" ? undefined : parsed(answer);
     if (status >= 400) {
       const endpoint = logged && expected.get(logged.operation)?.endpoint;
-      if (isToldToGit(answer, endpoint)) blame(textProblem(answer, asked.method === "HEAD"));
+      if (isGitRefusal(answer, endpoint)) blame(textProblem(answer, asked.method === "HEAD"));
       else if (!isPage(answer, endpoint)) blame(errorProblem(answer, value, asked.method === "HEAD"));
     } else if (status === 301 || status === 308) blame(movedProblem(asked, answer, value));
     else if (logged) blame(successProblem(asked, answer, value, expected.get(logged.operation)));
@@ -100,13 +100,13 @@ function parsed({ body }: Answer): unknown {
 function headProblem(answer: Answer, logged: Logged | undefined): string | undefined {
   const { status, headBytes, body } = answer;
   const type = headerOf(answer, "content-type");
-  if (headBytes > MOST_HEAD) return "headers larger than any client reads";
+  if (headBytes > MAX_HEAD_BYTES) return "headers larger than any client reads";
   if (status === 204 || status === 304) return type === undefined ? undefined : `status ${status} with a content type`;
   if (headerOf(answer, "x-request-id") === undefined) {
-    return BY_HAND.has(status) && answer.closes ? undefined : `status ${status} without a request id`;
+    return RAW_STATUSES.has(status) && answer.closes ? undefined : `status ${status} without a request id`;
   }
   if (headerOf(answer, "x-content-type-options") !== "nosniff") return "without the headers that every answer has";
-  // An endpoint says it too, of a page that it cannot give.
+  // An endpoint also uses it for a page beyond the offset limit.
   const isPaged = body.includes("pagination") || (logged !== undefined && logged.operation !== "none");
   if (status === 405 && headerOf(answer, "allow") === undefined && !isPaged) return "status 405 without Allow";
   if (status === 429 && !/^[1-9]\d*$/.test(headerOf(answer, "retry-after") ?? ""))
@@ -122,7 +122,7 @@ function leak(answer: Answer, secrets: Secrets): string | undefined {
   const told = secrets.toldBy(head) ?? secrets.toldBy(text, headerOf(answer, "content-type") === HTML);
   if (told !== undefined) return `${told} is in the answer`;
   if (text.includes(PASSWORD_CANARY) || head.includes(PASSWORD_CANARY)) return "a password is in the answer";
-  // The one place for a token is the field of one just made.
+  // A token may only be in the field of a newly created one.
   if (DIGESTS.test(head) || DIGESTS.test(text.replaceAll(/"token":"flpat-[\w.-]+"/g, "")))
     return "a secret is in the answer";
   return head.includes(FOREIGN_HOST) || text.includes(`//${FOREIGN_HOST}`)
@@ -130,7 +130,7 @@ function leak(answer: Answer, secrets: Secrets): string | undefined {
     : undefined;
 }
 
-/** Cookies are for sessions: whoever begins, changes or ends one sends its cookie, in one form, and nobody else does. */
+/** Only endpoints that create, change or end a session set its cookie, in one form. */
 function cookieProblem(answer: Answer, logged: Logged | undefined): string | undefined {
   const cookies = answer.headers.filter(([name]) => name === "set-cookie").map(([, value]) => value);
   if (cookies.length === 0) return undefined;
@@ -140,7 +140,7 @@ function cookieProblem(answer: Answer, logged: Logged | undefined): string | und
   return odd === undefined ? undefined : `a cookie of another form: ${odd.replaceAll(/=[\w-]{43}/g, "=…")}`;
 }
 
-/** A page for people runs no script, loads nothing, and is kept by nobody: its form may hold the secret of a link. */
+/** A page runs no script, loads nothing, and is not cached: its form may contain the secret of a link. */
 function pageProblem(answer: Answer): string | undefined {
   const values = (name: string) => answer.headers.filter(([known]) => known === name).map(([, value]) => value);
   if (!values("cache-control").includes("no-store")) return "a page that may be kept";
@@ -149,10 +149,16 @@ function pageProblem(answer: Answer): string | undefined {
   return /<script/i.test(answer.body.toString("latin1")) ? "a page with a script" : undefined;
 }
 
-/** Who proves nothing is nobody, and finds the door closed wherever one must be signed in. */
-function entranceProblem({ status }: Answer, { userId }: Logged, expected: Expected | undefined): string | undefined {
+/** A caller without proof is anonymous, and refused by endpoints that require sign-in. */
+function authenticationProblem(
+  { status }: Answer,
+  { userId }: Logged,
+  expected: Expected | undefined,
+): string | undefined {
   if (userId !== undefined) return "a caller who proves nothing is taken for a user";
-  return expected?.endpoint.access.signedIn && status < 400 ? "a caller who proves nothing is let in" : undefined;
+  return expected?.endpoint.access.admits.anonymous === false && status < 400
+    ? "a caller who proves nothing is let in"
+    : undefined;
 }
 
 const isText = (value: unknown) => typeof value === "string" && value !== "";
@@ -166,7 +172,7 @@ function isErrorShape(value: unknown): boolean {
   const { message, error, error_description: description, scope } = value;
   if (error !== undefined) {
     if (!isText(error)) return false;
-    if (description === undefined) return hasOnly(value, "error");
+    if (description === undefined) return hasOnly(value, "error", "hint") && isText(value["hint"] ?? "none");
     return (
       isText(description) &&
       (scope === undefined || isText(scope)) &&
@@ -182,18 +188,18 @@ function isErrorShape(value: unknown): boolean {
 
 const HTML = "text/html; charset=utf-8";
 
-/** Where people are answered with a page they may be refused with one; over a socket it is not known where that was. */
+/** An endpoint with pages may refuse with a page; over a socket the endpoint is not known. */
 const isPage = (answer: Answer, endpoint: Endpoint | undefined): boolean =>
   headerOf(answer, "content-type") === HTML && (!endpoint || plainOf(endpoint.returns)?.contentType === HTML);
 
-/** Git is refused with a text; over a socket it is not known who was. */
-const isToldToGit = (answer: Answer, endpoint: Endpoint | undefined): boolean =>
+/** Git is refused with plain text; over a socket the endpoint is not known. */
+const isGitRefusal = (answer: Answer, endpoint: Endpoint | undefined): boolean =>
   endpoint ? endpoint.errors === "git" : headerOf(answer, "content-type") === "text/plain";
 
 function textProblem(answer: Answer, head: boolean): string | undefined {
   const type = headerOf(answer, "content-type");
   if (type !== "text/plain") return `status ${answer.status} for git with type ${type}`;
-  if (!head && (answer.body.length === 0 || answer.body.length > MOST_ERROR))
+  if (!head && (answer.body.length === 0 || answer.body.length > MAX_ERROR_BYTES))
     return `status ${answer.status} for git with ${answer.body.length} bytes`;
   const asks = headerOf(answer, "www-authenticate")?.startsWith("Basic ") ?? false;
   return asks === (answer.status === 401) ? undefined : `status ${answer.status} for git with another way to sign in`;
@@ -203,14 +209,14 @@ function errorProblem(answer: Answer, value: unknown, head: boolean): string | u
   const { status } = answer;
   if (headerOf(answer, "content-type") !== "application/json")
     return `status ${status} with type ${headerOf(answer, "content-type")}`;
-  if (answer.body.length > MOST_ERROR) return `status ${status} with ${answer.body.length} bytes`;
+  if (answer.body.length > MAX_ERROR_BYTES) return `status ${status} with ${answer.body.length} bytes`;
   return head || isErrorShape(value)
     ? undefined
     : `status ${status} in none of the five shapes: ${answer.body.toString("utf8").slice(0, 200)}`;
 }
 
-/** An address of before leads to the same thing by its id; only 308 makes every client repeat a write as it was. */
-function movedProblem({ method }: Pick<Asked, "method">, answer: Answer, value: unknown): string | undefined {
+/** A previous path redirects to the same request by id; only 308 makes every client repeat a write unchanged. */
+function movedProblem({ method }: Pick<WireRequest, "method">, answer: Answer, value: unknown): string | undefined {
   const isRead = method === "GET" || method === "HEAD";
   const location = headerOf(answer, "location") ?? "";
   if (answer.status !== (isRead ? 301 : 308)) return `status ${answer.status} for ${method}`;
@@ -221,8 +227,8 @@ function movedProblem({ method }: Pick<Asked, "method">, answer: Answer, value: 
 const BYTES = "application/octet-stream";
 const TEXT = "text/plain; charset=utf-8";
 
-/** What git is told is of the type that it waits for, in packets; behind those of a fetch there may be a pack. */
-function spokenProblem({ path }: Endpoint, answer: Answer, head: boolean): string | undefined {
+/** A response to git has the type that it expects and consists of packets; those of a fetch may be followed by a pack. */
+function gitProblem({ path }: Endpoint, answer: Answer, head: boolean): string | undefined {
   const [, service = ""] =
     /^application\/x-(git-(?:upload|receive)-pack)-(?:advertisement|result)$/.exec(
       headerOf(answer, "content-type") ?? "",
@@ -240,7 +246,7 @@ function spokenProblem({ path }: Endpoint, answer: Answer, head: boolean): strin
 }
 
 function successProblem(
-  { method }: Pick<Asked, "method">,
+  { method }: Pick<WireRequest, "method">,
   answer: Answer,
   value: unknown,
   expected: Expected | undefined,
@@ -254,7 +260,7 @@ function successProblem(
   if (status !== (isTried ? 200 : successOf(endpoint))) return `status ${status} instead of ${successOf(endpoint)}`;
   const type = headerOf(answer, "content-type");
   const plain = plainOf(endpoint.returns)?.contentType;
-  if (endpoint.errors === "git") return spokenProblem(endpoint, answer, method === "HEAD");
+  if (endpoint.errors === "git") return gitProblem(endpoint, answer, method === "HEAD");
   if (plain === BYTES && type === TEXT)
     return headerOf(answer, "content-disposition")?.startsWith("attachment")
       ? undefined

@@ -3,34 +3,34 @@ import Type, { type TSchema } from "typebox";
 import type { Endpoint } from "#http/endpoint.ts";
 import { codeValues, isAboutCode } from "./code-values.ts";
 import { sshKey } from "./ssh-keys.ts";
-import type { Belonging, Place, Places, Tree } from "./tree.ts";
+import type { Belonging, Container, Places, Tree } from "./tree.ts";
 import type { World } from "./world.ts";
 
-/** Values that name what there is, for the parameters whose name and endpoint say what they name. */
+/** Values that name existing rows, for parameters whose meaning follows from their name and endpoint. */
 export type Known = (name: string, schema: TSchema) => Arbitrary<unknown> | undefined;
 
-/** More parts than any address has. */
-const NOWHERE = Array.from({ length: 22 }, () => "deep").join("/");
+/** A path with more segments than any container has. */
+const MISSING_PATH = Array.from({ length: 22 }, () => "deep").join("/");
 
-const id = (places: readonly Place[]) =>
+const id = (places: readonly Container[]) =>
   fc.oneof(
     { arbitrary: fc.constantFrom(...places.map((place) => place.id)), weight: 9 },
     { arbitrary: fc.nat(1000), weight: 1 },
   );
 
-/** An id or a full path, in any case, now and then one of before or one that leads nowhere. */
-const address = (places: readonly Place[], old: readonly string[]): Arbitrary<unknown> =>
+/** An id or a full path, in any case, sometimes a previous or a missing one. */
+const address = (places: readonly Container[], old: readonly string[]): Arbitrary<unknown> =>
   fc.oneof(
     { arbitrary: id(places), weight: 6 },
     { arbitrary: fc.constantFrom(...places.map(({ path }) => path)), weight: 5 },
     { arbitrary: fc.constantFrom(...places.map(({ path }) => path.toUpperCase())), weight: 1 },
     { arbitrary: fc.constantFrom(...old), weight: 1 },
-    { arbitrary: fc.constantFrom(NOWHERE, ...places.map(({ path }) => `${path}/deep`)), weight: 1 },
+    { arbitrary: fc.constantFrom(MISSING_PATH, ...places.map(({ path }) => `${path}/deep`)), weight: 1 },
   );
 
 const user = fc.integer({ min: 1, max: 35 });
 
-/** What the `:id` of a path names. */
+/** The kind of container that the `:id` of a path names. */
 const kindOf = (path: string) => /^\/(?:uploads\/-\/system\/)?(group|project|namespace)/.exec(path)?.[1];
 
 export function knownTo(endpoint: Endpoint, { tree, people, code }: World): Known {
@@ -53,10 +53,12 @@ export function knownTo(endpoint: Endpoint, { tree, people, code }: World): Know
     skip_groups: id(groups.all),
     entity_id: fc.integer({ min: 1, max: 80 }),
     ...(/[/_]keys$/.test(path) && { key: sshKey }),
+    // By token only the first two are allowed.
+    ...(path === "/user/personal_access_tokens" && { scopes: fc.constantFrom("k8s_proxy", "self_rotate", "api") }),
     full_path: fc.constantFrom(...groups.all, ...projects.all).map((place) => place.path),
     ...(isAboutCode(endpoint) && { ...codeValues(endpoint, code), id: addressOfCode }),
   };
-  // What names a user, by id or, where it is a text, by name too.
+  // A user by id or, if the parameter is a text, also by name.
   const isUser = (name: string) =>
     name === "user_id" || name === "id_or_username" || (name === "id" && path.startsWith("/users/:id"));
   return (name, schema) => {
@@ -65,14 +67,21 @@ export function knownTo(endpoint: Endpoint, { tree, people, code }: World): Know
   };
 }
 
-/** One address of each kind for what the `:id` of an endpoint names, if it has addresses. */
+/** One spelling of each kind for the container that `:id` names, if it has a path. */
 export function addressesFor(endpoint: Endpoint, { tree, code }: World): readonly unknown[] {
   const { path } = endpoint;
   const named = placesOf(path, tree);
   const places = named && isAboutCode(endpoint) ? { all: code.places, old: named.old } : named;
   const [first] = places?.all ?? [];
   if (!places || !first || !path.includes(":id")) return [];
-  return [first.id, first.path, first.path.toUpperCase(), ...places.old.slice(0, 1), `${first.path}/deep`, NOWHERE];
+  return [
+    first.id,
+    first.path,
+    first.path.toUpperCase(),
+    ...places.old.slice(0, 1),
+    `${first.path}/deep`,
+    MISSING_PATH,
+  ];
 }
 
 function placesOf(path: string, { groups, projects, namespaces }: Tree): Pick<Places, "all" | "old"> | undefined {
@@ -81,7 +90,7 @@ function placesOf(path: string, { groups, projects, namespaces }: Tree): Pick<Pl
   return kind === "project" ? projects : kind === "namespace" ? { all: namespaces, old: groups.old } : undefined;
 }
 
-/** Values that go together, as a group and one of its members do; random ones would seldom meet. */
+/** Values that belong together, such as a group and one of its members; random ones would rarely match. */
 export function relatedTo(endpoint: Endpoint, world: World): Arbitrary<Record<string, unknown>> | undefined {
   const { tree, accounts, related } = world;
   const { method, path } = endpoint;
@@ -109,8 +118,8 @@ function relations(method: string, path: string, places: Places): readonly Recor
   return [];
 }
 
-/** Groups, most of them inside others, each with a group at the top to move it into. */
-const moves = (groups: readonly Place[]) =>
+/** Groups, most of them subgroups, each with a top-level group to move it into. */
+const moves = (groups: readonly Container[]) =>
   groups
     .filter(({ path }) => path.includes("/") || /^(?:club|secret|strict)$/.test(path))
     .flatMap(({ id: inner }) =>

@@ -1,4 +1,4 @@
-/** A text that stands in the request as it is, without the quotes or percent signs its place would give it. */
+/** A text that is written to the request without quoting or percent-encoding. */
 export class Verbatim {
   readonly text: string;
 
@@ -7,7 +7,7 @@ export class Verbatim {
   }
 }
 
-/** A full path whose slashes stand in the address as they are. */
+/** A full path whose slashes are not percent-encoded. */
 export class Pieces extends Verbatim {}
 
 /** A file part of a multipart body. */
@@ -23,8 +23,8 @@ export class Upload {
   }
 }
 
-/** No answer and no log line may ever hold this: every password that is sent does. */
+/** A part of every password that is sent; no response and no log line may contain it. */
 export const PASSWORD_CANARY = "Kanarie9!vogel";
 
-/** A host that is not ours; no link may lead there. */
+/** A foreign host; no link may lead there. */
 export const FOREIGN_HOST = "foreign.example";

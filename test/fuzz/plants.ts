@@ -12,7 +12,7 @@ import { PARAMETER_LIMITS } from "#http/params/json.ts";
 import { badRequest, Refusal, unchanged } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 
-/** What the planted handlers use of their context. */
+/** The part of the context that planted handlers use. */
 interface Context {
   readonly db: Db;
   readonly tx: Tx;
@@ -23,8 +23,8 @@ interface Context {
 }
 type Handle = (context: Context) => unknown;
 
-/** Changes one endpoint; `old` is what it did before. */
-function graft(name: string, change: (old: Endpoint, handle: Handle) => Partial<Endpoint>) {
+/** Changes one endpoint; `old` is the original one. */
+function changeEndpoint(name: string, change: (old: Endpoint, handle: Handle) => Partial<Endpoint>) {
   return (resources: Resources): Resources => {
     const [resource = "", operation = ""] = name.split(".");
     const old = resources[resource]?.[operation];
@@ -36,30 +36,32 @@ function graft(name: string, change: (old: Endpoint, handle: Handle) => Partial<
 
 const handled = (handle: Handle) => ({ handle: handle as Endpoint["handle"] });
 const before = (name: string, first: (context: Context) => unknown) =>
-  graft(name, (_old, handle) => handled(async (context) => [await first(context), await handle(context)][1]));
+  changeEndpoint(name, (_old, handle) => handled(async (context) => [await first(context), await handle(context)][1]));
 const after = (name: string, change: (answer: object, context: Context) => unknown) =>
-  graft(name, (_old, handle) => handled(async (context) => change((await handle(context)) as object, context)));
+  changeEndpoint(name, (_old, handle) =>
+    handled(async (context) => change((await handle(context)) as object, context)),
+  );
 const unchecked = ({ params }: Endpoint, properties: TProperties) => ({
   params: Type.Object({ ...params.properties, ...properties }),
 });
 const anyText = Type.Optional(Type.String());
 
-/** Takes the processor for so long, however many others want it. */
+/** Uses this much CPU time, however busy the machine is. */
 function spin(milliseconds: number) {
   const start = process.threadCpuUsage();
-  // Asking for the time is dear, so it is not done at every turn.
+  // Reading the clock is expensive, so not every iteration does it.
   for (let turn = 1; turn % 100_000 > 0 || process.threadCpuUsage(start).user < milliseconds * 1000; turn++);
 }
 
-/** Holds the process up without making it warm. */
+/** Blocks the process without using CPU time. */
 const stop = (milliseconds: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 
-/** One of the seeds, so that what hangs on it happens once or twice in a run. */
+/** One of the seeds, so that a defect for this value shows once or twice in a run. */
 const LATE = "294277-01-01T00:00:00Z";
 
-/** Defects of the kinds that the fuzzer is there to find; each must turn it red. */
+/** Defects of the kinds that the fuzzer must find. */
 export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources>> = {
-  "nul-into-sql": graft("personalAccessTokens.createForUser", () => ({
+  "nul-into-sql": changeEndpoint("personalAccessTokens.createForUser", () => ({
     body: { kind: "raw", bytes: 65_536, json: PARAMETER_LIMITS },
     params: Type.Object({ user_id: Type.Integer() }),
     ...handled(async ({ tx, body }) => {
@@ -67,7 +69,7 @@ export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources
       throw badRequest();
     }),
   })),
-  "big-id": graft("personalAccessTokens.get", (old, handle) => ({
+  "big-id": changeEndpoint("personalAccessTokens.get", (old, handle) => ({
     ...unchecked(old, { id: Type.String() }),
     ...handled(async (context) => {
       const { params, db } = context;
@@ -76,7 +78,7 @@ export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources
       return handle(context);
     }),
   })),
-  "late-date": graft("users.list", (old, handle) => ({
+  "late-date": changeEndpoint("users.list", (old, handle) => ({
     ...unchecked(old, { created_after: anyText }),
     ...handled(async ({ params: { created_after, ...params }, ...context }) => {
       const given = created_after ?? "";
@@ -84,28 +86,28 @@ export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources
       return handle({ ...context, params });
     }),
   })),
-  "huge-number": graft("personalAccessTokens.list", (old, handle) => ({
+  "huge-number": changeEndpoint("personalAccessTokens.list", (old, handle) => ({
     ...unchecked(old, { search: anyText }),
     ...handled(async ({ params: { search, ...params }, ...context }) => {
       if (/^\d+e\d+$/.test(search ?? "")) await sql`select ${search}::numeric`.execute(context.db);
       return handle({ ...context, params });
     }),
   })),
-  "long-key": graft("personalAccessTokens.createOwn", (old) => ({
+  "long-key": changeEndpoint("personalAccessTokens.createOwn", (old) => ({
     ...unchecked(old, { description: anyText }),
     ...handled(async ({ tx, params }) => {
       await sql`insert into namespaces (path, name) values (${params["description"] ?? "a"}, 'planted')`.execute(tx);
       throw badRequest();
     }),
   })),
-  "big-ids": graft("groupMembers.add", (old) => ({
+  "big-ids": changeEndpoint("groupMembers.add", (old) => ({
     ...unchecked(old, { user_id: anyText }),
     ...handled(async ({ tx, params }) => {
       if (/^\d+$/.test(params["user_id"] ?? "")) await sql`select array[${params["user_id"]}]::bigint[]`.execute(tx);
       throw badRequest();
     }),
   })),
-  "long-address": graft("groups.get", ({ access }) => ({
+  "long-address": changeEndpoint("groups.get", ({ access }) => ({
     access: {
       ...access,
       check(caller) {
@@ -125,7 +127,7 @@ export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources
     if (/[^ -~]/.test(params["search"] ?? "")) throw new TypeError("planted");
   }),
   "leak-password": after("users.create", (answer, { params }) => ({ ...answer, note: params["password"] ?? null })),
-  "leak-token": graft("versions.version", (old, handle) => ({
+  "leak-token": changeEndpoint("versions.version", (old, handle) => ({
     ...unchecked(old, { private_token: anyText }),
     ...handled(async (context) => ({
       ...((await handle(context)) as object),
@@ -135,8 +137,11 @@ export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources
   "log-password": before("users.create", ({ params, services }) => services.log.info({ given: params["password"] })),
   "wrong-shape": after("users.current", (answer) => ({ ...answer, locked: null })),
   "extra-field": after("personalAccessTokens.getSelf", (answer) => ({ ...answer, token_digest: "00" })),
-  "wrong-type": graft("versions.metadata", () => ({ returns: plain("text/html"), ...handled(() => "<p>planted</p>") })),
-  "wrong-status": graft("personalAccessTokens.rotateSelf", () => ({ status: 201 })),
+  "wrong-type": changeEndpoint("versions.metadata", () => ({
+    returns: plain("text/html"),
+    ...handled(() => "<p>planted</p>"),
+  })),
+  "wrong-status": changeEndpoint("personalAccessTokens.rotateSelf", () => ({ status: 201 })),
   "leak-session": after("sessions.list", async (answer, { db }) => {
     const { rows } = await sql<{ digest: string }>`select encode(digest, 'hex') as digest from sessions`.execute(db);
     return (answer as object[]).map((session) => ({ ...session, user_agent: rows.map(({ digest }) => digest).join() }));
@@ -155,13 +160,13 @@ export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources
   "newline-in-ref": before("trees.list", ({ params }) => {
     if (params["ref"]?.includes("\n")) throw new TypeError("planted");
   }),
-  "expression-to-git": graft("commits.get", (_old, handle) =>
+  "expression-to-git": changeEndpoint("commits.get", (_old, handle) =>
     handled((context) => {
       const { params } = context;
       return handle(/[~^]/.test(params["sha"] ?? "") ? { ...context, params: { ...params, sha: "main" } } : context);
     }),
   ),
-  "path-in-error": graft("archives.getZip", (_old, handle) =>
+  "path-in-error": changeEndpoint("archives.getZip", (_old, handle) =>
     handled(async (context) => {
       try {
         return await handle(context);
@@ -178,7 +183,7 @@ export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources
   "left-process": before("branches.create", async ({ params, services }) => {
     if (params["branch"] !== LATE) return;
     for (const repository of await repositoriesOf(services)) {
-      await repository.run({ command: "update-ref", options: ["--stdin"], asked: true });
+      await repository.run({ command: "update-ref", options: ["--stdin"], interactive: true });
     }
   }),
   "broken-object": before("tags.create", async ({ params, services }) => {
@@ -202,7 +207,7 @@ export const PLANTS: Readonly<Record<string, (resources: Resources) => Resources
   hang: before("users.list", ({ params }) => params["search"] === LATE && stop(60_000)),
 };
 
-/** Defects of what is done with a request before any endpoint sees it. */
+/** Defects in the handling of a request before an endpoint gets it. */
 export const EARLY_PLANTS: Readonly<Record<string, (request: IncomingMessage) => void>> = {
   "cookie-alone"({ headers }) {
     const [, secret] = /fairlead_session=([\w-]+)/.exec(headers.cookie ?? "") ?? [];

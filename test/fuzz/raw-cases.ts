@@ -1,13 +1,13 @@
-/** A request as bytes, with the statuses of the answers it must get, in order. */
+/** A request as bytes, with the expected statuses of the responses, in order. */
 export interface RawCase {
   readonly name: string;
   readonly bytes: Buffer;
   readonly answers: readonly (readonly number[])[];
-  /** Whether answers may follow those. */
+  /** Whether more responses may follow. */
   readonly more?: true;
-  /** Says after the last byte that nothing will follow. */
+  /** Whether the client ends its side after the last byte. */
   readonly ends?: true;
-  /** Milliseconds after which an answer must be there, for those who are slow on purpose. */
+  /** Milliseconds within which the response must arrive, for clients that are slow on purpose. */
   readonly patience?: number;
 }
 
@@ -15,7 +15,7 @@ const LIST = "/api/v4/users";
 const HOST = "host: localhost";
 const BAD = [400];
 const REFUSED = [400, 431];
-/** Past 64 KiB the parser gives up and no longer knows whether it was in the target or in a header. */
+/** Beyond 64 KiB the parser stops and no longer knows whether it was in the target or in a header. */
 const TOO_LONG = [414, 431];
 
 const request = (line: string, headers: readonly string[], body = "") =>
@@ -115,7 +115,7 @@ const HEADERS: readonly RawCase[] = [
   one("two tokens in one header", [401], get(LIST, "private-token: a", "private-token: b")),
 ];
 
-/** Where two servers in a row may disagree where a request ends. */
+/** Requests whose end two servers in a row may see differently. */
 const SMUGGLING: readonly RawCase[] = [
   one("a length and chunks", BAD, post(["content-length: 4", "transfer-encoding: chunked"], "0\r\n\r\n")),
   one("chunks and a length", BAD, post(["transfer-encoding: chunked", "content-length: 4"], "0\r\n\r\n")),
@@ -175,7 +175,7 @@ const SMUGGLING: readonly RawCase[] = [
 
 export const RAW_CASES: readonly RawCase[] = [...LINES, ...SIZES, ...HEADERS, ...SMUGGLING];
 
-/** Those who never finish; they are given up in the time that the server is set to. */
+/** Requests that never end; the server must give them up in time. */
 export const SLOW_CASES: readonly RawCase[] = [
   {
     name: "headers that never end",

@@ -1,11 +1,11 @@
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
-import { TOP } from "./holdings.ts";
+import { TOP } from "./account-data.ts";
 
-/** Values that go together, by the address, or the method and the address, that takes them. */
+/** Values that belong together, by path, or by method and path. */
 export type Related = ReadonlyMap<string, readonly Record<string, unknown>[]>;
 
-/** By whom most requests are made. */
+/** The caller of most requests. */
 const CALLER = "(select id from users where username = 'root')";
 const PERSON = "username like 'person-%' and user_type = 'human'";
 const inState = (...states: string[]) =>

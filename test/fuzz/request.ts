@@ -3,28 +3,28 @@ import { Pieces, Upload, Verbatim } from "./marks.ts";
 
 export type Encoding = "none" | "json" | "form" | "multipart";
 
-/** A request in the making: changes work on it before it becomes bytes. */
+/** A request that changes modify before it is encoded. */
 export interface Draft {
   method: string;
-  /** The pieces between the slashes, as they stand in the address. */
+  /** The encoded segments of the path. */
   segments: string[];
-  /** Where each parameter of the path stands among the pieces. */
+  /** The index of the segment of each path parameter. */
   readonly places: ReadonlyMap<string, number>;
   query: Field[];
-  /** Pieces of the query that are put in as they are. */
+  /** Parts of the query that are not encoded. */
   rawQuery: string[];
   headers: [name: string, value: string][];
   encoding: Encoding;
   fields: Field[];
   contentType: string | undefined;
-  /** Stands instead of the encoded fields. */
+  /** Replaces the encoded fields. */
   body: Buffer | undefined;
   edits: ((body: Buffer) => Buffer)[];
   host: string;
 }
 
-/** A request as it goes over the wire; all text is one byte a character. */
-export interface Asked {
+/** A request as it is sent; all text has one byte per character. */
+export interface WireRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -53,7 +53,7 @@ export function newDraft(method: string, address: string, values: ReadonlyMap<st
   };
 }
 
-/** A value as one piece of an address. */
+/** A value as one segment of a path. */
 export function segmentOf(value: unknown): string {
   if (value instanceof Pieces) return value.text.split("/").map(percent).join("/");
   return percent(
@@ -61,7 +61,7 @@ export function segmentOf(value: unknown): string {
   );
 }
 
-/** Gives a parameter another value wherever it stands. */
+/** Changes a parameter, in the path or elsewhere. */
 export function setField(draft: Draft, name: string, value: unknown) {
   const place = draft.places.get(name);
   if (place !== undefined) {
@@ -72,7 +72,7 @@ export function setField(draft: Draft, name: string, value: unknown) {
   draft[list] = [...draft[list].filter(([known]) => known !== name), [name, value]];
 }
 
-export function finish(draft: Draft): Asked {
+export function finish(draft: Draft): WireRequest {
   const query = [toQuery(draft.query), ...draft.rawQuery].filter((piece) => piece !== "").join("&");
   const target = draft.segments.join("/") + (query === "" ? "" : `?${query}`);
   const body = bodyOf(draft);
@@ -99,11 +99,11 @@ function encodedFields(encoding: Encoding, fields: readonly Field[]): Buffer | u
   return undefined;
 }
 
-// A line end or a space inside a line would make it another request, which only the raw cases are about.
+// A line end or a space inside a line would change the request itself, which only the raw cases do.
 const inLine = (text: string) => text.replaceAll(/[\r\n\0 ]/g, "+");
 const inHeader = (text: string) => text.replaceAll(/[\r\n\0]/g, " ");
 
-export function bytesOf({ method, target, headers, body }: Asked): Buffer {
+export function bytesOf({ method, target, headers, body }: WireRequest): Buffer {
   const head = [
     `${method} ${inLine(target) || "/"} HTTP/1.1`,
     ...headers.map(([name, value]) => `${name}: ${inHeader(value)}`),
@@ -112,6 +112,6 @@ export function bytesOf({ method, target, headers, body }: Asked): Buffer {
   return Buffer.concat([Buffer.from(`${head}\r\n\r\n`, "latin1"), body ?? Buffer.alloc(0)]);
 }
 
-/** Files travel in multipart bodies only. */
+/** Only multipart bodies carry files. */
 export const withoutFiles = (fields: readonly Field[]): Field[] =>
   fields.filter(([, value]) => !(value instanceof Upload));

@@ -4,14 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { operationsOf } from "#http/app.ts";
-import { resources } from "#resources/index.ts";
+import { resources } from "#domains/index.ts";
 import { POSTGRES_VARIABLE, startTestPostgres } from "#test/support/postgres.ts";
-import type { Share } from "./inside.ts";
+import { findEveryPlant } from "./control.ts";
+import type { WorkerTask } from "./inside.ts";
 import { planted } from "./plants.ts";
-import type { SocketShare } from "./socket.ts";
+import type { SocketTask } from "./socket.ts";
 import { type Failure, type Outcome, sum } from "./tally.ts";
 
-/** `npm run test:fuzz -- [--cases N] [--seed S] [--only I,J] [--operations NAMES] [--plant NAME,…] [--workers W]` */
+/** `npm run test:fuzz -- [--cases N] [--seed S] [--only I,J] [--operations NAMES] [--plant NAME,…] [--plants] [--workers W]` */
 const { values: options } = parseArgs({
   options: {
     cases: { type: "string", default: "20000" },
@@ -19,55 +20,59 @@ const { values: options } = parseArgs({
     only: { type: "string" },
     operations: { type: "string", default: "" },
     plant: { type: "string" },
+    /** Plants every known defect instead, and expects each to be found. */
+    plants: { type: "boolean", default: false },
     workers: { type: "string", default: "2" },
   },
 });
 const cases = Number(options.cases);
 const seed = Number(options.seed);
 const only = options.only?.split(",").map(Number);
-/** A regular expression that the names of operations fit. */
+/** A regular expression for the names of operations. */
 const { operations } = options;
 const plants = options.plant?.split(",") ?? [];
 planted(resources, plants);
 const partial = only !== undefined || plants.length > 0;
 const workers = partial ? 1 : Number(options.workers);
-/** There is nothing yet that these could give. */
-const HOPELESS: ReadonlySet<string> = new Set(["commits.signature"]);
-/** From here on a run is long enough to reach everything, and to wait for the slow clients. */
-const LONG = 10_000;
-/** A process says once a second that it is there; one that has not for so long never will, once it has begun. */
-const PATIENCE = 20_000;
-const PATIENCE_AT_START = 120_000;
+/** Operations that cannot succeed yet. */
+const UNREACHABLE: ReadonlySet<string> = new Set(["commits.signature"]);
+/** With this many cases a run is long enough to reach every operation, and waits for the slow clients. */
+const MIN_LONG_RUN_CASES = 10_000;
+/** A process reports every second that it runs; one that is silent for this long hangs. */
+const TIMEOUT_MS = 20_000;
+const START_TIMEOUT_MS = 120_000;
 
 const directory = mkdtempSync(join(tmpdir(), "fairlead-fuzz-"));
 process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
-const environment = {
-  ...process.env,
-  [POSTGRES_VARIABLE]: process.env[POSTGRES_VARIABLE] ?? (await startTestPostgres()),
-};
+const postgres = process.env[POSTGRES_VARIABLE] ?? (await startTestPostgres());
+const environment = { ...process.env, [POSTGRES_VARIABLE]: postgres };
 
 const started = performance.now();
-console.log(`fuzz: seed ${seed}`);
-const inside = Array.from({ length: workers }, (_, worker) => runWorker(worker));
-const sockets = partial ? [] : [runSockets()];
-report(sum(await Promise.all([...inside, ...sockets])), (performance.now() - started) / 1000);
+if (options.plants) {
+  conclude(...(await findEveryPlant(postgres)));
+} else {
+  console.log(`fuzz: seed ${seed}`);
+  const inside = Array.from({ length: workers }, (_, worker) => runWorker(worker));
+  const sockets = partial ? [] : [runSockets()];
+  report(sum(await Promise.all([...inside, ...sockets])), (performance.now() - started) / 1000);
+}
 
 function runWorker(worker: number): Promise<Outcome> {
   const slots = join(directory, `slots-${worker}`);
-  const share: Share = { cases, seed, worker, workers, only, operations, plants, slots };
-  return runProcess("inside.ts", share, () => {
+  const task: WorkerTask = { cases, seed, worker, workers, only, operations, plants, slots };
+  return runProcess("inside.ts", task, () => {
     const bytes = existsSync(slots) ? readFileSync(slots) : Buffer.alloc(0);
     return [...new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)];
   });
 }
 
 function runSockets(): Promise<Outcome> {
-  const share: SocketShare = { cases: Math.ceil(cases / 50), seed, operations, slow: cases >= LONG };
-  return runProcess("socket.ts", share, () => []);
+  const task: SocketTask = { cases: Math.ceil(cases / 50), seed, operations, slow: cases >= MIN_LONG_RUN_CASES };
+  return runProcess("socket.ts", task, () => []);
 }
 
-/** Runs a file as a process, and ends it where it falls silent. */
-function runProcess(file: string, argument: object, whereabouts: () => number[]): Promise<Outcome> {
+/** Runs a file as a process, and kills it if it hangs. */
+function runProcess(file: string, argument: object, currentCases: () => number[]): Promise<Outcome> {
   const child = fork(join(import.meta.dirname, file), [JSON.stringify(argument)], { env: environment });
   const { promise, resolve } = Promise.withResolvers<Outcome>();
   let found: Outcome | undefined;
@@ -77,7 +82,7 @@ function runProcess(file: string, argument: object, whereabouts: () => number[])
       cause,
       count: 1,
       index: -1,
-      about: `one of the cases ${whereabouts().join(", ")}`,
+      about: `one of the cases ${currentCases().join(", ")}`,
       request: "",
       answer: "",
     };
@@ -87,10 +92,10 @@ function runProcess(file: string, argument: object, whereabouts: () => number[])
     lost("a process hangs");
     child.kill("SIGKILL");
   };
-  let timer = setTimeout(silence, PATIENCE_AT_START);
+  let timer = setTimeout(silence, START_TIMEOUT_MS);
   child.on("message", (message: { done?: number; outcome?: Outcome }) => {
     clearTimeout(timer);
-    timer = setTimeout(silence, PATIENCE);
+    timer = setTimeout(silence, TIMEOUT_MS);
     done = message.done ?? done;
     found = message.outcome ?? found;
   });
@@ -116,9 +121,9 @@ function report(outcome: Outcome, seconds: number) {
   }
   console.log(`speed: ${total} cases in ${seconds.toFixed(1)} s, ${Math.round(total / busy)} a second of one core`);
   if (longest) console.log(`longest block of the event loop: ${longest.ms.toFixed(1)} ms by ${longest.request}`);
-  const wanted = partial || cases < LONG ? [] : operationsOf(resources);
+  const wanted = partial || cases < MIN_LONG_RUN_CASES ? [] : operationsOf(resources);
   const unreached = wanted.filter(
-    ({ name }) => !HOPELESS.has(name) && new RegExp(operations).test(name) && !counted[name]?.[1],
+    ({ name }) => !UNREACHABLE.has(name) && new RegExp(operations).test(name) && !counted[name]?.[1],
   );
   for (const { name } of unreached)
     console.log(`FAILED ${name} never succeeded, so nothing behind its checks was tried`);
@@ -129,6 +134,10 @@ function report(outcome: Outcome, seconds: number) {
     if (request !== "") console.log(`  request: ${request}\n  answer: ${answer}`);
   }
   console.log(`causes: ${failures.length + unreached.length}`);
-  console.log(`fuzz: ${passed} passed, ${failed + unreached.length} failed`);
-  process.exitCode = failed + unreached.length === 0 ? 0 : 1;
+  conclude(passed, failed + unreached.length);
+}
+
+function conclude(passed: number, failed: number) {
+  console.log(`fuzz: ${passed} passed, ${failed} failed`);
+  process.exitCode = failed === 0 ? 0 : 1;
 }

@@ -6,9 +6,9 @@ export type Kinds = Readonly<Record<string, readonly string[]>>;
 /** A page that a mailed link leads to holds the link's secret, for the form that is sent next. */
 export const LINKS = "a mailed link";
 const MADE = "a secret that another answer made";
-const MOST_KEPT = 50;
+const MAX_REMEMBERED = 50;
 
-/** What no log line may tell, and no answer but the one that makes it. */
+/** Secrets that no log line may contain, and no response except the one that creates them. */
 export class Secrets {
   readonly #known: readonly (readonly [kind: string, texts: readonly string[]])[];
   readonly #made: string[] = [];
@@ -17,7 +17,7 @@ export class Secrets {
     this.#known = Object.entries(kinds);
   }
 
-  /** What a text tells, if anything. */
+  /** The kind of secret in a text, if there is one. */
   toldBy(text: string, isPage = false): string | undefined {
     for (const [kind, texts] of this.#known) {
       if (!(isPage && kind === LINKS) && texts.some((secret) => text.includes(secret))) return kind;
@@ -25,7 +25,7 @@ export class Secrets {
     return this.#made.some((secret) => text.includes(secret)) ? MADE : undefined;
   }
 
-  /** Keeps the newest of what answers make: sessions, second factors and recovery codes. */
+  /** Remembers the newest secrets of responses: sessions, second factors and recovery codes. */
   learn(answer: Answer) {
     const cookie = /^fairlead_session=([\w-]+)/.exec(headerOf(answer, "set-cookie") ?? "")?.[1];
     const text = answer.body.toString("latin1");
@@ -35,6 +35,6 @@ export class Secrets {
       ...[...text.matchAll(/"secret":"(\w+)"/g)].map(([, secret = ""]) => secret),
       ...codes.split(",").flatMap((code) => /"(.+)"/.exec(code)?.[1] ?? []),
     );
-    this.#made.splice(0, this.#made.length - MOST_KEPT);
+    this.#made.splice(0, this.#made.length - MAX_REMEMBERED);
   }
 }

@@ -1,28 +1,29 @@
 import { sql } from "kysely";
 import type { Databases } from "#db/database.ts";
+import { contracts } from "#test/support/contracts.ts";
 
-/** Tables that are put back row by row; of the others, what was added is removed. */
-const TABLES = [
-  ...["namespaces", "projects", "routes", "members", "shares", "stars", "settings"],
-  ...["users", "emails", "identities", "user_custom_attributes", "user_statuses", "follows", "keys"],
-  ...["personal_access_tokens", "kept_answers", "sessions", "second_factors", "recovery_codes", "mailed_links"],
-  ...["verified_domains", "repositories", "deploy_keys_projects"],
-];
+/** Append-only tables, from which new rows are removed. */
+const LOGS = ["audit_events", "pushes", "events"];
 
-/** What of a user decides whether they can call, or prove who they are. */
-const CALLING = [
+/** Tables that are restored row by row. */
+const TABLES = [...contracts.flatMap((contract) => contract.tables ?? []), "kept_answers"].filter(
+  (table) => !LOGS.includes(table),
+);
+
+/** Columns of users that decide whether they can authenticate. */
+const CALLER_COLUMNS = [
   ...["username", "email", "confirmed_at", "state", "user_type", "admin", "removal_began_at"],
   ...["password_digest", "password_expired", "failed_attempts", "locked_until", "two_factor_enabled"],
 ];
 
 export interface Snapshot {
-  /** Puts every row back; nothing may be asked meanwhile. */
+  /** Restores every row; no request may run meanwhile. */
   restore(): Promise<void>;
-  /** Puts back what callers need to go on, and the settings. */
+  /** Restores the columns that callers need, and the settings. */
   revive(): Promise<void>;
 }
 
-/** Keeps the rows that there are now. */
+/** Remembers all current rows. */
 export async function takeSnapshot(db: Databases, callers: readonly number[]): Promise<Snapshot> {
   await sql`create schema kept`.execute(db.write);
   for (const table of TABLES) {
@@ -39,7 +40,7 @@ export async function takeSnapshot(db: Databases, callers: readonly number[]): P
     .selectFrom("audit_events")
     .select(({ fn }) => fn.max("id").as("last"))
     .executeTakeFirstOrThrow();
-  // In a replica neither a trigger nor a foreign key stands in the way of rows that fit together once all are there.
+  // With the replication role, triggers and foreign keys are not checked until all rows are restored.
   await define(
     "restore() returns void language plpgsql set session_replication_role = replica",
     `begin
@@ -63,9 +64,9 @@ export async function takeSnapshot(db: Databases, callers: readonly number[]): P
     `begin
       -- Whoever changes what belongs to them holds them too.
       perform from users where id in (${callers.join()}) order by id for update;
-      update users u set (${CALLING.join()}) = row(${prefixed("k", CALLING.join())}) from kept.users k
+      update users u set (${CALLER_COLUMNS.join()}) = row(${prefixed("k", CALLER_COLUMNS.join())}) from kept.users k
         where k.id = u.id and k.id in (${callers.join()})
-          and (${prefixed("k", CALLING.join())}) is distinct from (${prefixed("u", CALLING.join())});
+          and (${prefixed("k", CALLER_COLUMNS.join())}) is distinct from (${prefixed("u", CALLER_COLUMNS.join())});
       update personal_access_tokens set previous_id = null
         where previous_id in (select id from kept.personal_access_tokens k where ${theirs});
       update personal_access_tokens t set revoked_at = k.revoked_at from kept.personal_access_tokens k
@@ -79,7 +80,7 @@ export async function takeSnapshot(db: Databases, callers: readonly number[]): P
   );
   const run = (name: string) =>
     db.transaction(async (tx) => {
-      // On a busy machine it may have to wait.
+      // On a busy machine it may have to wait for a lock.
       await sql`set local lock_timeout = 0`.execute(tx);
       await sql`set local statement_timeout = 0`.execute(tx);
       await sql`select ${sql.raw(`kept.${name}()`)}`.execute(tx);

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import fc from "fast-check";
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
-import { resources } from "#resources/index.ts";
+import { resources } from "#domains/index.ts";
 import { testApp } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { startServer } from "#test/support/server.ts";
@@ -20,36 +20,40 @@ import { seedOf } from "./seed.ts";
 import { type Failure, shown, Tally } from "./tally.ts";
 import { makeWorld } from "./world.ts";
 
-/** What the process with a real server does beside the fixed cases. */
-export interface SocketShare {
-  /** Generated requests over a connection of their own, half of them with bytes changed. */
+/** The task of the process with a real server, besides the fixed cases. */
+export interface SocketTask {
+  /** Generated requests, each on its own connection, half of them with changed bytes. */
   readonly cases: number;
   readonly seed: number;
   readonly operations: string;
-  /** Whether to wait for the slow clients to be given up. */
+  /** Whether to wait until slow clients are disconnected. */
   readonly slow: boolean;
 }
 
-const PATIENCE = 5000;
-/** How long a connection may stay open after its last answer before it is left. */
-const QUIET = 40;
-/** How long a request that may have been cut short waits for an answer before it says that nothing will follow. */
-const PAUSE = 300;
-const LONG_PAUSE = 3000;
+const TIMEOUT_MS = 5000;
+/** How long a connection may stay open after its last response before the client closes it. */
+const IDLE_MS = 40;
+/** How long to wait for the response to a possibly incomplete request before the client ends its side. */
+const PAUSE_MS = 300;
+const LONG_PAUSE_MS = 3000;
 
-interface Talk {
+interface Conversation {
   readonly answers: readonly Answer[];
   readonly problem: string | undefined;
 }
 
-/** Sends bytes on a connection of their own and reads every answer to them. */
+/** Sends bytes on their own connection and reads every response. */
 function talk(
   port: number,
   bytes: Buffer,
   wanted: number,
-  { ends, patience = PATIENCE, pause: waits = PAUSE }: Pick<RawCase, "ends" | "patience"> & { readonly pause?: number },
-): Promise<Talk> {
-  const { promise, resolve } = Promise.withResolvers<Talk>();
+  {
+    ends,
+    patience = TIMEOUT_MS,
+    pause: waits = PAUSE_MS,
+  }: Pick<RawCase, "ends" | "patience"> & { readonly pause?: number },
+): Promise<Conversation> {
+  const { promise, resolve } = Promise.withResolvers<Conversation>();
   const socket: Socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   const answers: Answer[] = [];
   const method = bytes.toString("latin1").startsWith("HEAD ") ? "HEAD" : "GET";
@@ -65,11 +69,11 @@ function talk(
   const read = (ended: boolean) => {
     for (let found = next(ended); found; found = next(ended)) {
       answers.push(found.answer);
-      // What is no request has no method either, so its refusal may have a body where HEAD was asked.
+      // Invalid bytes have no method, so the refusal may have a body although HEAD was sent.
       received = found.answer.closes ? Buffer.alloc(0) : received.subarray(found.length);
     }
     clearTimeout(quiet);
-    if (answers.length >= wanted && received.length === 0) quiet = setTimeout(settle, QUIET, undefined);
+    if (answers.length >= wanted && received.length === 0) quiet = setTimeout(settle, IDLE_MS, undefined);
   };
   const next = (ended: boolean) => (received.length === 0 ? undefined : readAnswer(received, method, ended));
   socket.on("data", (data: Buffer) => {
@@ -85,12 +89,17 @@ function talk(
     settle(answers.length < wanted ? `the connection broke: ${error.message}` : undefined);
   });
   socket.write(bytes);
-  // Node closes the connection of a caller who says so with a request still unanswered.
+  // Node closes the connection of a client that ends its side before the response.
   if (ends) setTimeout(() => answers.length === 0 && !socket.destroyed && socket.end(), waits);
   return promise;
 }
 
-const failure = (cause: string, about: string, bytes: Buffer, { answers, problem }: Talk): Omit<Failure, "count"> => ({
+const failure = (
+  cause: string,
+  about: string,
+  bytes: Buffer,
+  { answers, problem }: Conversation,
+): Omit<Failure, "count"> => ({
   ...{ cause, about, index: -1, request: shown(bytes) },
   answer:
     answers.map(({ status, body }) => `${status} ${body.toString("utf8").slice(0, 300)}`).join(" | ") ||
@@ -131,21 +140,14 @@ const damaged = (bytes: Buffer) =>
       }, bytes),
     );
 
-async function runGenerated(
-  port: number,
-  item: Case,
-  index: number,
-  { seed }: SocketShare,
-  judge: Judge,
-  tally: Tally,
-) {
+async function runGenerated(port: number, item: Case, index: number, { seed }: SocketTask, judge: Judge, tally: Tally) {
   const whole = bytesOf(item.asked);
   const isWhole = index % 2 === 0;
   const bytes = isWhole ? whole : (fc.sample(damaged(whole), { seed: seedOf(seed, index), numRuns: 1 })[0] ?? whole);
   const first = await talk(port, bytes, 1, isWhole ? {} : { ends: true });
-  // Maybe the answer was on its way when the caller said that nothing would follow.
+  // The response may have been on its way when the client ended its side.
   const isCutOff = !isWhole && first.answers.length === 0;
-  const said = isCutOff ? await talk(port, bytes, 1, { ends: true, pause: LONG_PAUSE }) : first;
+  const said = isCutOff ? await talk(port, bytes, 1, { ends: true, pause: LONG_PAUSE_MS }) : first;
   const { nobody, asked } = item;
   const causes = said.answers.flatMap((answer) => judge({ method: asked.method, nobody }, answer, undefined));
   if (said.problem !== undefined) causes.push(said.problem);
@@ -158,15 +160,15 @@ async function runGenerated(
   );
 }
 
-/** Clients who are gone before they are answered; nobody is there to see an answer, but the log tells of failures. */
-async function leaveEarly(port: number, item: Case) {
+/** Clients that disconnect before the response; only the log shows failures. */
+async function disconnectEarly(port: number, item: Case) {
   const socket = connect({ port, host: "127.0.0.1" });
   socket.on("error", () => {});
   socket.write(bytesOf(item.asked), () => socket.resetAndDestroy());
   await new Promise((resolve) => void socket.on("close", resolve));
 }
 
-/** Lets the worker in the server end what it is at: what it has taken apart must not come back under its hands. */
+/** Waits until the worker of the server is idle, so that no row is restored while a job deletes it. */
 async function untilIdle(db: Db) {
   for (let tries = 0; tries < 100; tries++) {
     await sql`delete from jobs.job_common where state <> 'active'`.execute(db);
@@ -176,12 +178,12 @@ async function untilIdle(db: Db) {
   }
 }
 
-const HELD = 40;
+const REFUSED_CONNECTIONS = 40;
 
-/** Opens connections that get refused and are then held by the client; the server must let go of them all the same. */
-async function holdRefused(port: number, pid: number): Promise<string | undefined> {
+/** Opens connections that are refused and that the client keeps open; the server must close them. */
+async function openRefusedConnections(port: number, pid: number): Promise<string | undefined> {
   const before = socketsOf(pid);
-  const held = Array.from({ length: HELD }, () => {
+  const held = Array.from({ length: REFUSED_CONNECTIONS }, () => {
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
     socket.on("error", () => {}).on("data", () => {});
     socket.write("GARBAGE\r\n\r\n");
@@ -190,7 +192,9 @@ async function holdRefused(port: number, pid: number): Promise<string | undefine
   await pause(3000);
   const left = socketsOf(pid) - before;
   for (const socket of held) socket.destroy();
-  return left > HELD / 2 ? `${left} of ${HELD} refused connections are kept open` : undefined;
+  return left > REFUSED_CONNECTIONS / 2
+    ? `${left} of ${REFUSED_CONNECTIONS} refused connections are kept open`
+    : undefined;
 }
 
 function socketsOf(pid: number): number {
@@ -208,13 +212,19 @@ function linkOf(path: string): string {
 }
 
 /**
- * What the server may complain of: restoring the world takes jobs away from the worker that runs in it, and some who
- * leave early push.
+ * Expected warnings of the server: restoring the database takes jobs away from its worker, some clients disconnect during
+ * a push, credentials are wrong, and git refuses requests whose status is 200.
  */
-const EXPECTED = ['"LostJob"', '"a push came to no report"', "is running as root"];
+const EXPECTED = [
+  '"LostJob"',
+  '"a push ended without a report"',
+  "is running as root",
+  '"msg":"sign-in refused"',
+  '"status":200',
+];
 
-/** Asks a server of its own process for what only real bytes can carry. */
-async function runSocket(share: SocketShare, tally: Tally) {
+/** Sends raw bytes to a server in another process. */
+async function runSocket(task: SocketTask, tally: Tally) {
   const databaseUrl = await freshDatabase();
   const app = await testApp({ databaseUrl });
   const world = await makeWorld(app);
@@ -222,20 +232,20 @@ async function runSocket(share: SocketShare, tally: Tally) {
     FAIRLEAD_DATABASE_URL: databaseUrl,
     FAIRLEAD_LOG_LEVEL: "warn",
     FAIRLEAD_TRUSTED_PROXIES: "127.0.0.1",
-    // What the world has sealed is opened with the key that lies there.
+    // The sealing key of the test data is in this directory.
     FAIRLEAD_DATA_DIR: app.services.config.dataDir,
-    // Nothing listens there, so that no DNS server of the world outside is asked.
+    // Nothing listens there, so that no real DNS server is queried.
     FAIRLEAD_DNS_SERVERS: "127.0.0.1:1",
   });
   const port = Number(new URL(server.url).port);
   const judge = makeJudge(resources, world.secrets, world.code.hidden);
-  const { random } = casesOf(resources, world, new RegExp(share.operations));
-  const caseAt = (index: number) => fc.sample(random, { seed: seedOf(share.seed, -index), numRuns: 1 })[0] as Case;
+  const { random } = casesOf(resources, world, new RegExp(task.operations));
+  const caseAt = (index: number) => fc.sample(random, { seed: seedOf(task.seed, -index), numRuns: 1 })[0] as Case;
 
   const unlimited = await limitProblem(databaseUrl);
   if (unlimited === undefined) tally.record("rate limit", 429, undefined, []);
   else amend(unlimited);
-  const slow = share.slow ? SLOW_CASES.map((item) => runRaw(port, item, judge, tally)) : [];
+  const slow = task.slow ? SLOW_CASES.map((item) => runRaw(port, item, judge, tally)) : [];
   const isUp = () =>
     fetch(`${server.url}/-/readiness`).then(
       ({ status }) => status === 200,
@@ -247,9 +257,9 @@ async function runSocket(share: SocketShare, tally: Tally) {
     amend(`the server is gone after the raw request: ${item.name}`);
     break;
   }
-  for (let index = 1; index <= share.cases && (index % 50 !== 1 || (await isUp())); index++) {
-    await runGenerated(port, caseAt(index), index, share, judge, tally);
-    if (index % 5 === 0) await leaveEarly(port, caseAt(index));
+  for (let index = 1; index <= task.cases && (index % 50 !== 1 || (await isUp())); index++) {
+    await runGenerated(port, caseAt(index), index, task, judge, tally);
+    if (index % 5 === 0) await disconnectEarly(port, caseAt(index));
     if (index % 20 === 0) {
       await untilIdle(app.services.db.write);
       await world.restore();
@@ -258,7 +268,7 @@ async function runSocket(share: SocketShare, tally: Tally) {
   await Promise.all(slow);
   const stays = await isUp();
   if (!stays) amend("the server is gone");
-  const kept = stays && process.platform === "linux" ? await holdRefused(port, server.pid) : undefined;
+  const kept = stays && process.platform === "linux" ? await openRefusedConnections(port, server.pid) : undefined;
   if (kept !== undefined) amend(kept);
   await pause(500);
   const log = server.log();
@@ -284,6 +294,6 @@ if (process.send) {
   const send = process.send.bind(process);
   const tally = new Tally();
   setInterval(() => void send({ done: tally.total }), 1000);
-  const outcome = await runSocket(JSON.parse(process.argv[2] ?? "{}") as SocketShare, tally);
+  const outcome = await runSocket(JSON.parse(process.argv[2] ?? "{}") as SocketTask, tally);
   send({ outcome }, () => process.exit(0));
 }

@@ -11,7 +11,7 @@ const field = (content: Uint8Array | string) => {
 const lineOf = (kind: string, ...fields: (Uint8Array | string)[]) =>
   `${kind} ${Buffer.concat([kind, ...fields].map(field)).toString("base64")} somebody@somewhere`;
 
-/** A public key that nobody has yet. */
+/** A new public key. */
 export const sshKey: Arbitrary<string> = fc
   .uint8Array({ minLength: 32, maxLength: 32 })
   .map((bytes) => lineOf(ED25519, bytes));
@@ -21,7 +21,7 @@ const [, BLOB = ""] = GOOD.split(" ");
 const ODD = Buffer.alloc(256, 0xff);
 const THREE = Buffer.of(3);
 
-/** Keys that a reader of keys may trip over, or that nobody should have. */
+/** Keys that may confuse a parser, or that must be refused. */
 const BAD: readonly string[] = [
   ...["", " ", ED25519, `${ED25519} `, `${ED25519} ====`, `${ED25519} AAAA`, `${ED25519} ${BLOB.slice(0, -4)}`],
   ...[

@@ -2,7 +2,7 @@ import type { Answer } from "./client.ts";
 import type { Case } from "./cases.ts";
 import { bytesOf } from "./request.ts";
 
-/** The first case of a cause, with all that is needed to see it again. */
+/** The first case of a cause, with everything that is needed to reproduce it. */
 export interface Failure {
   readonly cause: string;
   count: number;
@@ -12,18 +12,18 @@ export interface Failure {
   readonly answer: string;
 }
 
-/** What a process found; it travels between processes as JSON. */
+/** The results of a process, sent to the main process as JSON. */
 export interface Outcome {
   readonly passed: number;
   readonly failed: number;
-  /** Seconds of one core that asking and answering took, where both are in one process. */
+  /** Seconds of CPU time of client and server, if both are in one process. */
   readonly busy: number;
   readonly kinds: Readonly<Record<string, number>>;
   readonly statuses: Readonly<Record<string, number>>;
   /** How often each operation was reached, and how often it succeeded. */
   readonly operations: Readonly<Record<string, readonly [reached: number, succeeded: number]>>;
   readonly failures: readonly Failure[];
-  /** The longest that one request kept the event loop busy, asked alone. */
+  /** The longest time that one request blocked the event loop when it ran alone. */
   readonly longest?: Block | undefined;
 }
 
@@ -32,14 +32,14 @@ export interface Block {
   readonly request: string;
 }
 
-const MOST_SHOWN = 1500;
-/** An answer that sends the caller elsewhere before anything is done. */
+const MAX_SHOWN = 1500;
+/** Statuses of redirects, before the operation runs. */
 const MOVED = new Set([301, 308]);
 
-/** Bytes as a text that shows each of them and can be read back. */
+/** Bytes as a printable text that can be parsed back. */
 export function shown(bytes: Buffer): string {
-  const text = JSON.stringify(bytes.toString("latin1", 0, MOST_SHOWN));
-  return bytes.length > MOST_SHOWN ? `${text} and ${bytes.length - MOST_SHOWN} bytes more` : text;
+  const text = JSON.stringify(bytes.toString("latin1", 0, MAX_SHOWN));
+  return bytes.length > MAX_SHOWN ? `${text} and ${bytes.length - MAX_SHOWN} bytes more` : text;
 }
 
 const shownAnswer = ({ status, headers, body }: Answer): string =>
@@ -67,7 +67,7 @@ export class Tally {
     return [...this.#failures.values()];
   }
 
-  /** Records a case; the causes that were not seen before are given back. */
+  /** Records a case and returns the causes that are new. */
   record(
     kind: string,
     status: number,

@@ -1,28 +1,28 @@
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
-import { fullPath } from "#resources/namespaces/queries.ts";
+import { fullPath } from "#domains/foundation/namespaces/queries.ts";
 
-/** A namespace or project by both its names. */
-export interface Place {
+/** A namespace or project with its id and full path. */
+export interface Container {
   readonly id: number;
   readonly path: string;
 }
 
-/** A place and the id of something that belongs to it. */
+/** A container and the id of one of its children. */
 export interface Belonging {
-  readonly place: Place;
+  readonly place: Container;
   readonly id: number;
 }
 
-/** What there is of groups, or of projects. */
+/** All groups, or all projects. */
 export interface Places {
-  readonly all: readonly Place[];
-  /** Full paths of before. */
+  readonly all: readonly Container[];
+  /** Previous full paths. */
   readonly old: readonly string[];
   /** Those that are marked for deletion. */
-  readonly marked: readonly Place[];
+  readonly marked: readonly Container[];
   /** Those that have an avatar of their own. */
-  readonly pictured: readonly Place[];
+  readonly pictured: readonly Container[];
   readonly members: readonly Belonging[];
   readonly shares: readonly Belonging[];
   readonly events: readonly Belonging[];
@@ -31,15 +31,15 @@ export interface Places {
 export interface Tree {
   readonly groups: Places;
   readonly projects: Places;
-  /** Groups, and users' own. */
-  readonly namespaces: readonly Place[];
+  /** Groups and personal namespaces. */
+  readonly namespaces: readonly Container[];
 }
 
 const [PRIVATE, INTERNAL, PUBLIC] = [0, 10, 20];
 const MARKED = { marked_for_deletion_at: sql<string>`now() - interval '1 day'` };
-const DEEPEST = 20;
+const MAX_DEPTH = 20;
 
-/** Groups of every visibility and state, also inside one another; parents come first. */
+/** Groups of every visibility and state, nested ones included; parents come first. */
 const GROUPS: readonly (readonly [path: string, visibility: number, columns?: object])[] = [
   ["open", PUBLIC],
   ["open/club", INTERNAL],
@@ -59,10 +59,10 @@ const GROUPS: readonly (readonly [path: string, visibility: number, columns?: ob
   ["going", PUBLIC, { ...MARKED, removal_began_at: sql<string>`now()` }],
   ["strict", PUBLIC, { project_creation_level: "noone", subgroup_creation_level: "owner" }],
   ["closed", PUBLIC, { preferences: { prevent_sharing_groups_outside_hierarchy: true } }],
-  ...Array.from({ length: DEEPEST }, (_, level) => [`deep${"/deep".repeat(level)}`, PUBLIC] as const),
+  ...Array.from({ length: MAX_DEPTH }, (_, level) => [`deep${"/deep".repeat(level)}`, PUBLIC] as const),
 ];
 
-/** Makes a tree; `ownerId` has a say in much of it, `avatar` is the name of a blob. */
+/** Creates a tree; the user `ownerId` has roles in much of it, `avatar` is the name of a blob. */
 export async function makeTree(db: Db, ownerId: number, avatar: string): Promise<Tree> {
   const ids = new Map<string, number>();
   for (const [path, visibility, columns] of GROUPS) {
@@ -75,7 +75,7 @@ export async function makeTree(db: Db, ownerId: number, avatar: string): Promise
     ids.set(path, id);
   }
   await makeProjects(db);
-  await moveAndReturn(db);
+  await renameAndRevert(db);
   await fill(db, ownerId, avatar);
   return readTree(db);
 
@@ -98,15 +98,15 @@ async function makeProjects(db: Db) {
     select u.id, p.id, 50 from projects p join users u on u.namespace_id = p.namespace_id`.execute(db);
 }
 
-/** Renames a third of all, and back, so that they have an address of before. */
-async function moveAndReturn(db: Db) {
+/** Renames a third of all and reverts it, so that they have a previous path. */
+async function renameAndRevert(db: Db) {
   for (const path of [sql`path || '-before'`, sql`left(path, -7)`]) {
     await sql`update namespaces set path = ${path} where kind = 'group' and id % 3 = 0`.execute(db);
     await sql`update projects set path = ${path} where id % 3 = 0`.execute(db);
   }
 }
 
-/** Ends a third of what has an end before today, and a third after. */
+/** Sets the expiry of a third of the rows in the past, and of another third in the future. */
 const END = sql.raw("case when n % 3 = 0 then date '2020-01-01' when n % 3 = 1 then date '2100-01-01' end");
 
 async function fill(db: Db, ownerId: number, avatar: string) {
@@ -158,8 +158,8 @@ async function fill(db: Db, ownerId: number, avatar: string) {
 }
 
 async function readTree(db: Db): Promise<Tree> {
-  const [deepest, secondDeepest] = [DEEPEST, DEEPEST - 1];
-  // Of the deep ones those at the limit are enough.
+  const [deepest, secondDeepest] = [MAX_DEPTH, MAX_DEPTH - 1];
+  // Of the deeply nested groups, those at the limit are enough.
   const { rows: namespaces } = await sql<Row>`
     select n.id, n.kind, ${fullPath("n")} as path, n.marked_for_deletion_at is not null as marked,
       n.avatar_file is not null as pictured
@@ -178,7 +178,7 @@ async function readTree(db: Db): Promise<Tree> {
   };
 }
 
-interface Row extends Place {
+interface Row extends Container {
   readonly kind?: "user" | "group";
   readonly marked: boolean;
   readonly pictured: boolean;

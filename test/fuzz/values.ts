@@ -5,7 +5,7 @@ import { image } from "./images.ts";
 import type { Known } from "./known.ts";
 import { PASSWORD_CANARY, Verbatim } from "./marks.ts";
 
-/** Text that no compression makes shorter, as a unique index of long texts would need it. */
+/** Incompressible text, since PostgreSQL compresses long texts in an index. */
 export function incompressible(length: number, alphabet: (unit: number) => number): string {
   let state = 0x2545f491;
   let text = "";
@@ -18,7 +18,7 @@ export function incompressible(length: number, alphabet: (unit: number) => numbe
 export const printable = (unit: number) => 0x21 + (unit % 0x5e);
 export const astral = (unit: number) => 0x20000 + (unit % 0xa000);
 
-/** Inputs that PostgreSQL answers with an error; each is tried on every parameter of every operation. */
+/** Values that PostgreSQL refuses; each is tried on every parameter of every operation. */
 export const DATABASE_BREAKERS: Readonly<Record<string, (schema: TSchema) => unknown>> = {
   "NUL in a text": () => "a\u0000b",
   "NUL alone": () => "\u0000",
@@ -32,9 +32,9 @@ export const DATABASE_BREAKERS: Readonly<Record<string, (schema: TSchema) => unk
   "number of 131,072 digits": () => new Verbatim("1e131071"),
 };
 
-/** What may be longer is the content of a file, which no column holds. */
-const MOST_TEXT = 70_000;
-const textLimit = (schema: TSchema) => Math.min((withoutNull(schema) as Keywords).maxLength ?? 1024, MOST_TEXT);
+/** Longer texts are contents of files, which no column stores. */
+const MAX_TEXT_LENGTH = 70_000;
+const textLimit = (schema: TSchema) => Math.min((withoutNull(schema) as Keywords).maxLength ?? 1024, MAX_TEXT_LENGTH);
 
 const NUMBERS = [
   ...["0", "-1", "1", "00", "01", "-0", "2147483647", "2147483648", "-2147483649", "4294967296"],
@@ -132,7 +132,7 @@ const SHAPES: readonly unknown[] = [
 
 const literals = fc.constantFrom(...NUMBERS);
 
-/** A value that some parameter somewhere will choke on. */
+/** A value that is invalid for some parameters. */
 export const hostileValue: Arbitrary<unknown> = fc.oneof(
   { arbitrary: literals.map((text) => new Verbatim(text)), weight: 3 },
   { arbitrary: literals, weight: 2 },
@@ -144,7 +144,7 @@ export const hostileValue: Arbitrary<unknown> = fc.oneof(
   { arbitrary: fc.jsonValue({ maxDepth: 3 }), weight: 1 },
 );
 
-/** What a cursor may say of the row it stands on. */
+/** Values of the ordering column in a cursor. */
 export const cursorValue: Arbitrary<unknown> = fc.oneof(
   fc.nat(60),
   fc.constantFrom(...MOMENTS, "2026-01-01T00:00:00.000Z", "+010000-01-01T00:00:00.000Z"),
@@ -152,7 +152,7 @@ export const cursorValue: Arbitrary<unknown> = fc.oneof(
   fc.constantFrom(2 ** 53, 2 ** 63, 1e300, -1, 1.5, null, true, [], {}, "9223372036854775808"),
 );
 
-/** What a path segment may be asked to hold, written as it stands in the address. */
+/** Hostile path segments, already encoded. */
 export const hostileSegment: Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     ...[
@@ -251,7 +251,7 @@ const day = fc
   .map((days) => new Date(Date.UTC(2026, 10, 15 + days)).toISOString().slice(0, 10));
 const words = fc.constantFrom("Zoe", "Ann de Vries", "name of user", "Zürich", "東京", "o'neil", "a_b", "100%");
 
-/** Texts whose name says what they hold. */
+/** Texts whose parameter name tells their format. */
 function namedText(name: string): Arbitrary<string> | undefined {
   if (name === "username") return unique.map((text) => `fz-${text}`);
   if (name === "email") return unique.map((text) => `fz-${text}@example.com`);
@@ -283,7 +283,7 @@ function textFor(name: string, { format, minLength = 0, maxLength = 100 }: Keywo
   );
 }
 
-/** A value that the schema of a parameter lets pass; `name` and `known` help where a schema alone does not tell. */
+/** A value that the schema of a parameter accepts; `name` and `known` make it meaningful. */
 export function validValue(name: string, given: TSchema, known: Known): Arbitrary<unknown> {
   if (Type.IsUnion(given)) {
     const options = given.anyOf.map((option) =>
@@ -297,7 +297,7 @@ export function validValue(name: string, given: TSchema, known: Known): Arbitrar
   return known(name, given) ?? valueOf(name, given, known);
 }
 
-/** A list, which some parameters take as one text as well. */
+/** A list, which some parameters also accept as one text. */
 function listOf(
   items: Arbitrary<unknown>,
   { commaList, minItems = 1 }: Keywords & { minItems?: number },

@@ -5,20 +5,21 @@ import type { TestApp } from "#test/support/app.ts";
 import { type Code, makeCode } from "./code.ts";
 import { codePairs } from "./code-values.ts";
 import { type Accounts, type Headers, makeAccounts } from "./accounts.ts";
-import { makeHoldings } from "./holdings.ts";
+import { makeChildren } from "./children.ts";
+import { makeAccountData } from "./account-data.ts";
 import { PNG } from "./images.ts";
 import { readRelated, type Related } from "./related.ts";
 import { Secrets } from "./secrets.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import { makeTree, type Tree } from "./tree.ts";
 
-/** Who asks: a name for the report and the token they show, if any. */
+/** A caller: a name for the report and a token, if there is one. */
 export interface Caller {
   readonly name: string;
   readonly token: string | undefined;
-  /** Headers that stand instead of a token. */
+  /** Headers instead of a token. */
   readonly session?: Headers;
-  /** Whether all they show proves nothing, so that they must be taken for nobody. */
+  /** Whether the credentials lack proof, so that the caller must count as anonymous. */
   readonly nobody?: true;
 }
 
@@ -26,25 +27,25 @@ export interface World {
   readonly callers: readonly Caller[];
   readonly administrator: Caller;
   readonly user: Caller;
-  /** Who calls by a session. */
+  /** The callers with a session. */
   readonly browser: Caller;
   readonly accounts: Accounts;
-  /** What requests show, and what is kept of it; none of it may come back. */
+  /** The secrets of requests and their digests; no response may contain them. */
   readonly secrets: Secrets;
-  /** Usernames of people who ask for nothing. */
+  /** Usernames of people who send no requests. */
   readonly people: readonly string[];
   readonly tree: Tree;
   readonly code: Code;
   readonly related: Related;
-  /** Puts the callers and the settings back as they were, since everything after it hangs on them. */
+  /** Restores the callers and the settings, on which later cases depend. */
   revive(): Promise<void>;
-  /** Puts everything back; nothing may be asked meanwhile. */
+  /** Restores everything; no request may run meanwhile. */
   restore(): Promise<void>;
 }
 
 const STATES = ["active", "blocked", "ldap_blocked", "deactivated", "banned", "blocked_pending_approval"] as const;
 
-/** A small population: callers of every kind, users in every state with all that a user can have, and a tree. */
+/** Test data: callers of every kind, users in every state with all kinds of data, and a tree. */
 export async function makeWorld(app: TestApp): Promise<World> {
   const { db, blobs } = app.services;
   const person = (columns: Parameters<TestApp["makeUser"]>[0], scopes: readonly Scope[] = ["api"]) =>
@@ -71,7 +72,8 @@ export async function makeWorld(app: TestApp): Promise<World> {
   }
   await fillIn(app);
   const tree = await makeTree(db.write, user.id, await blobs.put(PNG));
-  await makeHoldings(app);
+  await makeAccountData(app);
+  const children = await makeChildren(app, tree);
   const code = await makeCode(app, tree.projects);
   const late = await person({ username: "late" });
   const accounts = await makeAccounts(app, {
@@ -118,7 +120,7 @@ export async function makeWorld(app: TestApp): Promise<World> {
     people,
     tree,
     code,
-    related: new Map([...(await readRelated(db.write)), ...Object.entries(codePairs(code))]),
+    related: new Map([...children, ...(await readRelated(db.write)), ...Object.entries(codePairs(code))]),
     revive: snapshot.revive,
     async restore() {
       await snapshot.restore();

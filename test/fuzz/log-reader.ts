@@ -1,17 +1,17 @@
 import { PASSWORD_CANARY } from "./marks.ts";
 import type { Secrets } from "./secrets.ts";
 
-/** What the log says of one request. */
+/** The log lines of one request. */
 export interface Logged {
   readonly operation: string;
-  /** Whom the request was taken to come from. */
+  /** The authenticated user. */
   readonly userId?: number;
-  /** What was thrown where nobody foresaw it. */
+  /** The unexpected error, if there was one. */
   readonly error?: string;
 }
 
 interface Line {
-  readonly level: number;
+  readonly level: string;
   readonly request_id?: string;
   readonly operation?: string;
   readonly user_id?: number;
@@ -20,13 +20,13 @@ interface Line {
 }
 
 const SECRET = new RegExp(`${PASSWORD_CANARY}|flpat-[\\w-]{20}|\\$argon2`);
-const WARN = 40;
+const SEVERE = ["warn", "error", "fatal"];
 
-/** Reads the log as it is written: who answered a request, what failed inside, and what should not be there. */
-export class Journal {
+/** Reads the log as it is written: the operation of each request, unexpected errors, and lines that must not occur. */
+export class LogReader {
   readonly #secrets: Secrets;
   readonly #logged = new Map<string, Logged>();
-  /** What the log alone tells: a secret in it, or a warning that belongs to no request. */
+  /** Problems that only the log shows: a secret in it, or a warning that belongs to no request. */
   readonly complaints = new Map<string, number>();
 
   constructor(secrets: Secrets) {
@@ -41,14 +41,14 @@ export class Journal {
       const line = JSON.parse(text) as Line;
       const { request_id: id, operation, user_id: userId } = line;
       if (id !== undefined && operation !== undefined) {
-        const error = line.err ? tidied(line.err) : this.#logged.get(id)?.error;
+        const error = line.err ? normalized(line.err) : this.#logged.get(id)?.error;
         this.#logged.set(id, {
           operation,
           ...(userId !== undefined && { userId }),
           ...(error !== undefined && { error }),
         });
-      } else if (line.level >= WARN) {
-        this.#complain(`the log says: ${line.msg ?? ""} ${line.err ? tidied(line.err) : ""}`);
+      } else if (SEVERE.includes(line.level)) {
+        this.#complain(`the log says: ${line.msg ?? ""} ${line.err ? normalized(line.err) : ""}`);
       }
     }
   }
@@ -65,8 +65,8 @@ export class Journal {
   }
 }
 
-/** An error without what differs from case to case, so that one cause is told once. */
-export function tidied({ message, stack = "" }: { message: string; stack?: string | undefined }): string {
+/** An error without the parts that differ between cases, so that each cause is reported once. */
+export function normalized({ message, stack = "" }: { message: string; stack?: string | undefined }): string {
   const frame = /(?:src|test)\/[\w/.-]+:\d+/.exec(stack)?.[0] ?? "";
   return `${message
     .slice(0, 300)

@@ -6,8 +6,8 @@ import { type Code, SPARE, spareBranch } from "./code.ts";
 import { hostileName } from "./hostile-names.ts";
 import type { Draft } from "./request.ts";
 
-/** What git sends beside the address. */
-export interface Spoken {
+/** The headers and body that git sends. */
+export interface GitRequest {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body?: Buffer;
 }
@@ -25,33 +25,33 @@ function packet(data: string): Buffer {
 const EMPTY_PACK = Buffer.from("PACK\0\0\0\x02\0\0\0\0", "latin1");
 const withDigest = (pack: Buffer) => Buffer.concat([pack, Buffer.from(hash("sha1", pack, "hex"), "hex")]);
 
-/** What git says to an endpoint of its own, as it should be; undefined for the others. */
-export function spokenTo(endpoint: Endpoint, code: Code): Arbitrary<Spoken> | undefined {
+/** Valid requests of git to one of its endpoints; undefined for other endpoints. */
+export function gitRequestFor(endpoint: Endpoint, code: Code): Arbitrary<GitRequest> | undefined {
   if (endpoint.path.endsWith("/info/refs")) return protocol.map((headers) => ({ headers }));
-  if (endpoint.path.endsWith("/git-upload-pack")) return perhapsPacked(fetching(code));
-  return endpoint.path.endsWith("/git-receive-pack") ? perhapsPacked(pushing(code)) : undefined;
+  if (endpoint.path.endsWith("/git-upload-pack")) return maybeCompressed(fetching(code));
+  return endpoint.path.endsWith("/git-receive-pack") ? maybeCompressed(pushing(code)) : undefined;
 }
 
 export const typeFor = ({ path }: Endpoint) => `application/x-${path.split("/").at(-1)}-request`;
 
-const protocol: Arbitrary<Spoken["headers"]> = fc.constantFrom<Spoken["headers"]>(
+const protocol: Arbitrary<GitRequest["headers"]> = fc.constantFrom<GitRequest["headers"]>(
   [],
   [V2],
   [["git-protocol", "version=1"]],
   [["git-protocol", "version=0"]],
 );
 
-/** Large requests are sent packed, small ones may be. */
-const perhapsPacked = (spoken: Arbitrary<Spoken>): Arbitrary<Spoken> =>
+/** Git compresses large requests, and may compress small ones. */
+const maybeCompressed = (gitRequest: Arbitrary<GitRequest>): Arbitrary<GitRequest> =>
   fc
-    .tuple(spoken, fc.nat(9))
+    .tuple(gitRequest, fc.nat(9))
     .map(([said, turn]) =>
       turn === 0 && said.body
         ? { headers: [...said.headers, ["content-encoding", "gzip"]], body: gzipSync(said.body) }
         : said,
     );
 
-function fetching({ commits, topics }: Code): Arbitrary<Spoken> {
+function fetching({ commits, topics }: Code): Arbitrary<GitRequest> {
   const known = [...commits.slice(-3), ...topics.map(({ commit }) => commit)];
   const id = fc.constantFrom(...known);
   const had = fc.constantFrom(...commits.slice(0, 4));
@@ -132,12 +132,12 @@ const words = fc.constantFrom(
   "report-status side-band-64k push-options",
 );
 
-function pushing({ commits, coming }: Code): Arbitrary<Spoken> {
+function pushing({ commits, newCommit }: Code): Arbitrary<GitRequest> {
   const [last = ""] = commits.slice(-1);
-  // All spare branches begin one commit before the merge.
+  // All spare branches start one commit before the merge.
   const [spare = ""] = commits.slice(-2);
   const fresh = fc.nat(2 ** 31).map((number) => `fz-${number.toString(36)}`);
-  const said = (changes: readonly Change[], wish: string, pack: Buffer): Spoken => ({
+  const said = (changes: readonly Change[], wish: string, pack: Buffer): GitRequest => ({
     headers: [],
     body: pushOf(changes, wish, pack),
   });
@@ -145,7 +145,7 @@ function pushing({ commits, coming }: Code): Arbitrary<Spoken> {
     {
       arbitrary: fc
         .tuple(fresh, words)
-        .map(([name, wish]) => said([[ZERO, coming.commit, `refs/heads/${name}`]], wish, coming.pack)),
+        .map(([name, wish]) => said([[ZERO, newCommit.commit, `refs/heads/${name}`]], wish, newCommit.pack)),
       weight: 4,
     },
     {
@@ -154,7 +154,10 @@ function pushing({ commits, coming }: Code): Arbitrary<Spoken> {
         .map(([name, wish]) => said([[ZERO, last, `refs/tags/${name}`]], wish, withDigest(EMPTY_PACK))),
       weight: 2,
     },
-    { arbitrary: words.map((wish) => said([[last, coming.commit, "refs/heads/main"]], wish, coming.pack)), weight: 1 },
+    {
+      arbitrary: words.map((wish) => said([[last, newCommit.commit, "refs/heads/main"]], wish, newCommit.pack)),
+      weight: 1,
+    },
     {
       arbitrary: fc
         .tuple(fc.constantFrom(...SPARE), words)
@@ -166,11 +169,11 @@ function pushing({ commits, coming }: Code): Arbitrary<Spoken> {
         said(
           names.map((name, at): Change => [
             ZERO,
-            at % 2 === 0 ? coming.commit : last,
+            at % 2 === 0 ? newCommit.commit : last,
             `refs/${at % 2 === 0 ? "heads" : "tags"}/${name}`,
           ]),
           wish,
-          coming.pack,
+          newCommit.pack,
         ),
       ),
       weight: 1,
@@ -181,7 +184,7 @@ function pushing({ commits, coming }: Code): Arbitrary<Spoken> {
 
 const IDS = [ZERO, "1".repeat(40), "f".repeat(40), "x".repeat(40), "0".repeat(39), "0".repeat(64), "", "HEAD"];
 
-/** Packets that lie of their length, and lists that no client sends. */
+/** Packets with a wrong length, and lists that no client sends. */
 const LISTS: readonly (() => Buffer)[] = [
   () => Buffer.alloc(0),
   () => Buffer.from("0"),
@@ -220,8 +223,8 @@ const LISTS: readonly (() => Buffer)[] = [
   () => Buffer.concat([packet("command=ls-refs\n"), packet("server-option=--upload-pack=id"), FLUSH]),
 ];
 
-/** What may be done to what git says: lies about lengths, names and ids, and bytes that are packed or say so. */
-export const spokenChange: Arbitrary<(draft: Draft) => void> = fc.oneof(
+/** Changes of git's requests: wrong lengths, names and ids, and bodies that are compressed or claim to be. */
+export const gitRequestChange: Arbitrary<(draft: Draft) => void> = fc.oneof(
   fc.constantFrom(...LISTS).map((make) => (draft: Draft) => void (draft.body = make())),
   fc
     .tuple(

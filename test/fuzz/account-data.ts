@@ -2,15 +2,15 @@ import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import { readSshKey } from "#lib/ssh-keys.ts";
 import { newTotpSecret } from "#lib/totp.ts";
-import { secretPlace } from "#resources/second-factor/codes.ts";
+import { sealingContext } from "#domains/identity/credentials/codes.ts";
 import type { TestApp } from "#test/support/app.ts";
 import { newSshKey } from "#test/support/ssh-keys.ts";
 
-/** Gives people and groups all that belongs to accounts: keys, sessions, tokens, robots, domains and their people. */
-export async function makeHoldings(app: TestApp) {
+/** Creates the data of accounts: keys, sessions, tokens, service accounts, domains and enterprise users. */
+export async function makeAccountData(app: TestApp) {
   const { services } = app;
   const db = services.db.write;
-  await makeStaff(app);
+  await makeGroupUsers(app);
   await makeKeys(db);
   await makeDeployKeys(db);
   for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
@@ -19,7 +19,7 @@ export async function makeHoldings(app: TestApp) {
     db,
   );
   for (const { id } of rows) {
-    const sealed_secret = await services.sealing.seal(newTotpSecret(), secretPlace(id));
+    const sealed_secret = await services.sealing.seal(newTotpSecret(), sealingContext(id));
     await sql`insert into second_factors (user_id, sealed_secret, confirmed_at) values (${id}, ${sealed_secret}, now())`.execute(
       db,
     );
@@ -27,8 +27,8 @@ export async function makeHoldings(app: TestApp) {
   }
 }
 
-/** For each group at the top two service accounts, and two people whose addresses are in its domain. */
-async function makeStaff({ makeUser, services }: TestApp) {
+/** Creates two service accounts for each top-level group, and two people with addresses in its domain. */
+async function makeGroupUsers({ makeUser, services }: TestApp) {
   const { rows: groups } = await sql<{ id: number; path: string }>`
     select id, path from namespaces where ${sql.raw(TOP)} order by id`.execute(services.db.write);
   for (const { id: provisioned_by_group_id, path } of groups) {
@@ -39,7 +39,7 @@ async function makeStaff({ makeUser, services }: TestApp) {
   }
 }
 
-/** Groups that can have accounts and domains of their own. */
+/** Groups that can have service accounts and domains. */
 export const TOP = "kind = 'group' and parent_id is null and marked_for_deletion_at is null";
 
 const STATEMENTS: readonly string[] = [
@@ -88,7 +88,7 @@ function newKey(comment: string) {
 
 const DEPLOY_KEYS = 12;
 
-/** Deploy keys, every third of them for all, each of which opens some projects. */
+/** Deploy keys, every third of them public, each for some projects. */
 async function makeDeployKeys(db: Db) {
   const rows = Array.from({ length: DEPLOY_KEYS }, (_, turn) => ({
     ...{ user_id: 1 + (turn % 4), kind: "deploy" as const, public: turn % 3 === 0, ...newKey(`deploy ${turn}`) },

@@ -1,0 +1,59 @@
+import { sql } from "kysely";
+import { allLines } from "#test/matrix/lines.ts";
+import type { TestApp } from "#test/support/app.ts";
+import { contracts } from "#test/support/contracts.ts";
+import { makeFixtures, makeFixtureContext } from "#test/support/fixtures.ts";
+import type { Related } from "./related.ts";
+import type { Tree } from "./tree.ts";
+
+/** How many containers get each fixture. */
+const CONTAINERS = 8;
+
+/**
+ * Creates the fixtures of every contract whose tables are still empty, so that a new resource has rows without an edit
+ * here, and returns the parameters that belong together in each path.
+ */
+export async function makeChildren(app: TestApp, { groups, projects }: Tree): Promise<Related> {
+  const context = makeFixtureContext(app);
+  const related = new Map<string, Record<string, unknown>[]>();
+  for (const { tables = [], fixtures = {} } of contracts) {
+    if (tables.length === 0 || !(await areEmpty(app, tables))) continue;
+    for (const [fixture, { parents }] of Object.entries(fixtures)) {
+      for (const parent of parents) {
+        if (parent === "user") continue;
+        const kind = parent === "project" ? "project" : "group";
+        const places = (kind === "project" ? projects : groups).all
+          .filter(({ path }) => parent !== "top group" || !path.includes("/"))
+          .slice(0, CONTAINERS);
+        const made = await makeFixtures(
+          context,
+          fixture,
+          places.map(({ id }) => ({ kind, id, name: "0" })),
+        );
+        for (const path of pathsOf(fixture, kind)) {
+          const [first = "", ...behind] = [...path.matchAll(/:(\w+)/g)].map((found) => found[1] ?? "");
+          const rows = places.map(({ id }, index) => ({
+            [first]: id,
+            ...Object.fromEntries(behind.map((name, at) => [name, made[index]?.[at]])),
+          }));
+          related.set(path, [...(related.get(path) ?? []), ...rows]);
+        }
+      }
+    }
+  }
+  return related;
+}
+
+async function areEmpty({ services }: TestApp, tables: readonly string[]): Promise<boolean> {
+  for (const table of tables) {
+    const { rows } = await sql`select from ${sql.table(table)} limit 1`.execute(services.db.write);
+    if (rows.length > 0) return false;
+  }
+  return true;
+}
+
+/** The paths whose names after the first refer to a fixture. */
+const pathsOf = (fixture: string, kind: "group" | "project"): string[] =>
+  Object.entries(allLines)
+    .filter(([, lines]) => lines.some(({ container }) => container?.kind === kind && container.child === fixture))
+    .map(([key]) => key.slice(key.indexOf(" ") + 1));
