@@ -1,64 +1,63 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { hostileApi, rekeyingConnections, silentSessions, silentSockets } from "./hostile-clients.ts";
 import { commandsBelow } from "./measure.ts";
-import type { HostileName, World } from "./world.ts";
+import type { HostileName, Fixture } from "./fixture.ts";
 
-/** What somebody does to a server while honest callers go on; it ends by itself at the deadline. */
+/** An attack on a server that honest callers use meanwhile; it ends by itself at the deadline. */
 export interface Attack {
   readonly name: string;
-  /** Seconds that it takes at least, where its bound acts late; it is then left out of a short run. */
+  /** The least seconds it takes if its limit acts late; such an attack is left out of a short run. */
   readonly seconds?: number;
   /** Megabytes that the git processes of the server may hold together meanwhile. */
   readonly maxGitMegabytes?: number;
-  run(world: World, deadline: number): Promise<Outcome>;
+  run(fixture: Fixture, deadline: number): Promise<Outcome>;
 }
 
-/** What the attacker saw, and what of it should not have been so. */
+/** What the attacker saw, and the problems in it. */
 export interface Outcome {
   readonly saw: string;
   readonly problems: readonly string[];
 }
 
-/** Requests that an attack sends at most. */
 const MAX_REQUESTS = 2_000;
-/** The budget of JSON made from a repository, a file as JSON aside. */
+/** The largest JSON response made from a repository, except for a file. */
 const MAX_ANSWER_BYTES = 4.5 * 2 ** 20;
 
-/** Asks for paths by turns, so many at once, until the deadline. */
-async function flood(world: World, paths: readonly string[], atOnce: number, deadline: number): Promise<Outcome> {
-  const api = hostileApi(world);
+/** Requests paths in turn, several concurrently, until the deadline. */
+async function flood(fixture: Fixture, paths: readonly string[], atOnce: number, deadline: number): Promise<Outcome> {
+  const api = hostileApi(fixture);
   const statuses = new Map<number, number>();
-  let [asked, most] = [0, 0];
+  let [sent, largestBytes] = [0, 0];
   const lane = async () => {
-    while (Date.now() < deadline && asked < MAX_REQUESTS) {
-      const path = paths[asked++ % paths.length] ?? "";
+    while (Date.now() < deadline && sent < MAX_REQUESTS) {
+      const path = paths[sent++ % paths.length] ?? "";
       const { status, bytes } = await api.get(path).catch(() => ({ status: 0, bytes: 0 }));
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
-      most = Math.max(most, bytes);
+      largestBytes = Math.max(largestBytes, bytes);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, lane));
   api.close();
   const counted = [...statuses].map(([status, count]) => `${count} × ${status || "nothing"}`).join(", ");
-  const largest = `largest answer ${(most / 2 ** 20).toFixed(1)} MiB`;
-  return { saw: `${counted}, ${largest}`, problems: most > MAX_ANSWER_BYTES ? [largest] : [] };
+  const largest = `largest answer ${(largestBytes / 2 ** 20).toFixed(1)} MiB`;
+  return { saw: `${counted}, ${largest}`, problems: largestBytes > MAX_ANSWER_BYTES ? [largest] : [] };
 }
 
-/** The address of something in a hostile repository, whose first commit a query calls `FIRST`. */
-const pathIn = ({ hostile }: World, name: HostileName, query: string) =>
+/** A path in the API of a hostile repository; `FIRST` in a query is its first commit. */
+const pathIn = ({ hostile }: Fixture, name: HostileName, query: string) =>
   `/projects/${hostile[name].id}/repository/${query.replaceAll("FIRST", hostile[name].first)}`;
 
 const floodOf =
   (name: HostileName, atOnce: number, ...queries: readonly string[]): Attack["run"] =>
-  (world, deadline) =>
+  (fixture, deadline) =>
     flood(
-      world,
-      queries.map((query) => pathIn(world, name, query)),
+      fixture,
+      queries.map((query) => pathIn(fixture, name, query)),
       atOnce,
       deadline,
     );
 
-/** What can be read of any repository. */
+/** Reads of a repository. */
 const READS = [
   "commits?per_page=100",
   "commits?per_page=100&with_stats=true&trailers=true",
@@ -89,14 +88,14 @@ const READS = [
 export const ATTACKS: readonly Attack[] = [
   {
     name: "every read of every hostile repository",
-    async run(world, deadline) {
-      const names = Object.keys(world.hostile) as HostileName[];
-      const paths = names.flatMap((name) => READS.map((read) => pathIn(world, name, read)));
-      // Each once at least, however long that takes.
-      const api = hostileApi(world);
+    async run(fixture, deadline) {
+      const names = Object.keys(fixture.hostile) as HostileName[];
+      const paths = names.flatMap((name) => READS.map((read) => pathIn(fixture, name, read)));
+      // Each at least once, however long that takes.
+      const api = hostileApi(fixture);
       for (const path of paths) await api.get(path).catch(() => {});
       api.close();
-      const { saw, problems } = await flood(world, paths, 4, deadline);
+      const { saw, problems } = await flood(fixture, paths, 4, deadline);
       return { saw: `${paths.length} once, then ${saw}`, problems };
     },
   },
@@ -110,10 +109,10 @@ export const ATTACKS: readonly Attack[] = [
   {
     name: "huge diffs",
     maxGitMegabytes: 512,
-    async run(world, deadline) {
+    async run(fixture, deadline) {
       const diffs = floodOf("a huge diff", 32, "commits/main/diff", "compare?from=FIRST&to=main");
-      const { saw, problems } = await diffs(world, deadline);
-      // Large files are not compared, so that nothing needs to be refused.
+      const { saw, problems } = await diffs(fixture, deadline);
+      // Large files are not compared, so nothing should be refused.
       return { saw, problems: saw.includes("413") ? [...problems, saw] : problems };
     },
   },
@@ -130,31 +129,31 @@ export const ATTACKS: readonly Attack[] = [
   { name: "a huge file name", run: floodOf("a huge name", 6, "tree", "tree?recursive=true", "commits/main/diff") },
   {
     name: "large files as JSON",
-    async run(world, deadline) {
-      const { saw } = await flood(world, [largeFile(world)], 6, deadline);
+    async run(fixture, deadline) {
+      const { saw } = await flood(fixture, [largeFile(fixture)], 6, deadline);
       return { saw, problems: [] };
     },
   },
-  { name: "JSON that nobody reads", run: (world, deadline) => unreadJson(world, deadline) },
+  { name: "JSON that nobody reads", run: (fixture, deadline) => unreadJson(fixture, deadline) },
   {
     name: "JSON that nobody reads for a minute",
     seconds: 80,
-    async run(world, deadline) {
-      const { saw, open } = await unreadJson(world, deadline);
+    async run(fixture, deadline) {
+      const { saw, open } = await unreadJson(fixture, deadline);
       return { saw, problems: open > 0 ? [saw] : [] };
     },
   },
   {
     name: "clones that nobody reads",
-    async run(world, deadline) {
-      const body = `0032want ${await headOf(world)}\n00000009done\n`;
+    async run(fixture, deadline) {
+      const body = `0032want ${await headOf(fixture)}\n00000009done\n`;
       const head = [
-        `POST /${world.large.path}.git/git-upload-pack HTTP/1.1`,
+        `POST /${fixture.large.path}.git/git-upload-pack HTTP/1.1`,
         "Host: 127.0.0.1",
         "Content-Type: application/x-git-upload-pack-request",
         `Content-Length: ${body.length}`,
       ];
-      const sockets = await silentSockets(world, 64, `${head.join("\r\n")}\r\n\r\n${body}`);
+      const sockets = await silentSockets(fixture, 64, `${head.join("\r\n")}\r\n\r\n${body}`);
       await until(deadline);
       for (const socket of sockets) socket.destroy();
       return { saw: `${sockets.length} sockets`, problems: [] };
@@ -162,24 +161,24 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     name: "silent SSH sessions",
-    async run(world, deadline) {
-      const command = `git-upload-pack '${world.large.path}.git'`;
-      const held = await silentSessions(world, { connections: 4, sessions: 9, command });
+    async run(fixture, deadline) {
+      const command = `git-upload-pack '${fixture.large.path}.git'`;
+      const held = await silentSessions(fixture, { connections: 4, sessions: 9, command });
       await until(deadline);
-      const serving = commandsBelow(world.installation.server().pid).filter((each) =>
+      const serving = commandsBelow(fixture.installation.server().pid).filter((each) =>
         each.startsWith("git upload-pack"),
       );
       held.close();
-      // The honest caller may be fetching just then.
+      // One may belong to the honest caller.
       const saw = `36 sessions hold ${serving.length} git processes`;
       return { saw, problems: serving.length > 1 ? [saw] : [] };
     },
   },
   {
     name: "key exchanges before signing in",
-    async run(world, deadline) {
+    async run(fixture, deadline) {
       const connections = 20;
-      const held = await rekeyingConnections(world, connections, "curve25519-sha256");
+      const held = await rekeyingConnections(fixture, connections, "curve25519-sha256");
       await until(deadline);
       held.close();
       const saw = `${held.exchanges()} key exchanges on ${connections} connections`;
@@ -188,15 +187,15 @@ export const ATTACKS: readonly Attack[] = [
   },
 ];
 
-/** A file of nearly as many bytes as JSON carries. */
-const largeFile = ({ large }: World) => `/projects/${large.id}/repository/files/json?ref=main`;
+/** A file close to the limit of JSON. */
+const largeFile = ({ large }: Fixture) => `/projects/${large.id}/repository/files/json?ref=main`;
 
-/** Sockets that ask for a large file as JSON and read nothing of it. */
-async function unreadJson(world: World, deadline: number): Promise<Outcome & { readonly open: number }> {
-  const head = [`GET /api/v4${largeFile(world)} HTTP/1.1`, "Host: 127.0.0.1", "Connection: close"];
-  const sockets = await silentSockets(world, 60, `${head.join("\r\n")}\r\n\r\n`);
+/** Sockets that request a large file as JSON and read nothing. */
+async function unreadJson(fixture: Fixture, deadline: number): Promise<Outcome & { readonly open: number }> {
+  const head = [`GET /api/v4${largeFile(fixture)} HTTP/1.1`, "Host: 127.0.0.1", "Connection: close"];
+  const sockets = await silentSockets(fixture, 60, `${head.join("\r\n")}\r\n\r\n`);
   await until(deadline);
-  // What was closed at the other end is found out by writing to it.
+  // Writing reveals which connections the server has closed.
   for (const socket of sockets) socket.write("\r\n");
   await pause(500);
   const open = sockets.filter(({ closed }) => !closed).length;
@@ -204,7 +203,7 @@ async function unreadJson(world: World, deadline: number): Promise<Outcome & { r
   return { saw: `${open} of ${sockets.length} connections still open`, problems: [], open };
 }
 
-async function headOf({ installation, large }: World): Promise<string> {
+async function headOf({ installation, large }: Fixture): Promise<string> {
   const { id } = await installation.call<{ id: string }>("GET", `/projects/${large.id}/repository/commits/main`);
   return id;
 }

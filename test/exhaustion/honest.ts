@@ -1,4 +1,4 @@
-/** A caller who means well, in a process of its own so that attackers do not slow its clock. */
+/** An honest caller, in a process of its own so that attackers do not distort its times. */
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
@@ -13,14 +13,14 @@ const CLONE_TIMEOUT_MS = 30_000;
 export interface HonestCaller {
   readonly url: string;
   readonly token: string;
-  /** Addresses of a repository, each cloned by turns. */
+  /** URLs of a repository, cloned in turn. */
   readonly clones: readonly string[];
   /** Where clones go. */
   readonly directory: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What the caller saw of the server. */
+/** What the caller measured. */
 export interface Experience {
   /** Milliseconds of each `GET /user`. */
   readonly requests: readonly number[];
@@ -29,7 +29,7 @@ export interface Experience {
   readonly problems: readonly string[];
 }
 
-/** Calls until it is stopped, and tells what it saw then. */
+/** Starts a caller; stopping it returns what it measured. */
 export function startHonestCaller(caller: HonestCaller): { stop(): Promise<Experience> } {
   const child = fork(import.meta.filename, [JSON.stringify(caller)]);
   return {
@@ -50,9 +50,9 @@ async function call({ url, token, clones, directory, env }: HonestCaller, isStop
 
   const getUser = async () => {
     const started = performance.now();
-    const asked = request(`${url}/api/v4/user`, { agent, headers: { "private-token": token } });
-    asked.setTimeout(REQUEST_TIMEOUT_MS, () => asked.destroy(new Error("no answer in time"))).end();
-    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    const sent = request(`${url}/api/v4/user`, { agent, headers: { "private-token": token } });
+    sent.setTimeout(REQUEST_TIMEOUT_MS, () => sent.destroy(new Error("no answer in time"))).end();
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
     for await (const _ of answer);
     if (answer.statusCode !== 200) problems.push(`GET /user answered ${answer.statusCode}`);
     requests.push(performance.now() - started);
@@ -65,22 +65,22 @@ async function call({ url, token, clones, directory, env }: HonestCaller, isStop
       stdio: ["ignore", "ignore", "pipe"],
       timeout: CLONE_TIMEOUT_MS,
     });
-    let said = "";
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+    let stderr = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
     const [code] = (await once(child, "close")) as [number | null];
-    if (code !== 0) problems.push(`a clone ended with ${code}: ${said.trim().slice(0, 200)}`);
+    if (code !== 0) problems.push(`a clone ended with ${code}: ${stderr.trim().slice(0, 200)}`);
     cloned.push((performance.now() - started) / 1000);
     await rm(to, { recursive: true, force: true });
   };
 
-  const asking = (async () => {
+  const requesting = (async () => {
     while (!isStopped()) {
       await getUser().catch((error: unknown) => problems.push(`GET /user: ${String(error)}`));
       await pause(INTERVAL_MS);
     }
   })();
   for (let at = 0; !isStopped(); at++) await clone(clones[at % clones.length] ?? "");
-  await asking;
+  await requesting;
   agent.destroy();
   return { requests, clones: cloned, problems } satisfies Experience;
 }

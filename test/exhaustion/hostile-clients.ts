@@ -2,22 +2,22 @@ import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import ssh2 from "ssh2";
-import type { World } from "./world.ts";
+import type { Fixture } from "./fixture.ts";
 
-/** Attackers come from another network than honest callers. */
+/** Attackers are in another network than honest callers. */
 const ATTACKING_ADDRESS = "127.0.0.2";
 const TIMEOUT_MS = 60_000;
 
-/** A client that asks the API again and again, and reads what it gets. */
-export function hostileApi({ installation }: World) {
+/** A client that sends many requests and reads the answers. */
+export function hostileApi({ installation }: Fixture) {
   const agent = new Agent({ keepAlive: true, localAddress: ATTACKING_ADDRESS, maxSockets: 200 });
   const { url } = installation.server();
   return {
-    /** The status of an answer that is read to its end, and its bytes. */
+    /** The status and size of an answer. */
     async get(path: string): Promise<{ status: number; bytes: number }> {
-      const asked = request(`${url}/api/v4${path}`, { agent });
-      asked.setTimeout(TIMEOUT_MS, () => asked.destroy(new Error("no answer in time"))).end();
-      const [answer] = (await once(asked, "response")) as [IncomingMessage];
+      const sent = request(`${url}/api/v4${path}`, { agent });
+      sent.setTimeout(TIMEOUT_MS, () => sent.destroy(new Error("no answer in time"))).end();
+      const [answer] = (await once(sent, "response")) as [IncomingMessage];
       let bytes = 0;
       for await (const chunk of answer) bytes += (chunk as Buffer).length;
       return { status: answer.statusCode ?? 0, bytes };
@@ -27,7 +27,7 @@ export function hostileApi({ installation }: World) {
 }
 
 /** Sockets that send a request each and read nothing. */
-export async function silentSockets({ installation }: World, count: number, bytes: string): Promise<Socket[]> {
+export async function silentSockets({ installation }: Fixture, count: number, bytes: string): Promise<Socket[]> {
   const { port } = new URL(installation.server().url);
   return Promise.all(
     Array.from({ length: count }, async () => {
@@ -41,9 +41,9 @@ export async function silentSockets({ installation }: World, count: number, byte
   );
 }
 
-/** Connections that are signed in by key, each with sessions that run a command and say nothing more. */
+/** Authenticated connections whose sessions start a command and send nothing more. */
 export async function silentSessions(
-  { installation, attacker }: World,
+  { installation, attacker }: Fixture,
   { connections, sessions, command }: { connections: number; sessions: number; command: string },
 ): Promise<{ close(): void }> {
   const clients = Array.from({ length: connections }, () => new ssh2.Client());
@@ -62,9 +62,9 @@ export async function silentSessions(
   return { close: () => clients.forEach((client) => client.destroy()) };
 }
 
-/** Connections that have proven nothing and ask for one key exchange after another. */
+/** Unauthenticated connections that request one key exchange after another. */
 export async function rekeyingConnections(
-  { installation }: World,
+  { installation }: Fixture,
   count: number,
   algorithm: ssh2.KexAlgorithm,
 ): Promise<{ exchanges(): number; close(): void }> {
@@ -81,7 +81,7 @@ export async function rekeyingConnections(
       port: installation.sshPort,
       localAddress: ATTACKING_ADDRESS,
       username: "git",
-      // It never comes to signing in: nothing is offered.
+      // Offers nothing, so that it never authenticates.
       authHandler: () => {},
       algorithms: { kex: [algorithm] },
     });
@@ -90,7 +90,7 @@ export async function rekeyingConnections(
   return { exchanges: () => exchanges, close: () => clients.forEach((client) => client.destroy()) };
 }
 
-/** Clients of this library never ask for another key exchange by themselves, so its inside is asked to. */
+/** Uses an internal of ssh2, whose clients never request another key exchange themselves. */
 function rekey(client: ssh2.Client) {
   const { ["_protocol"]: protocol } = client as unknown as { readonly _protocol?: { rekey(): void } };
   try {

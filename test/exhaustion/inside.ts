@@ -1,22 +1,22 @@
-/** Runs inside the server, before its own code: plants a defect if one is named, and reports blocks of the event loop. */
+/** Loaded into the server before its own code: plants a named defect and reports blocks of the event loop. */
 import { subscribe } from "node:diagnostics_channel";
 import { appendFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { registerHooks } from "node:module";
 import { PLANTS, plantedSource } from "./plants.ts";
 
-/** Milliseconds between two looks at the time that the main thread has used. */
+/** The interval at which the processor time of the main thread is sampled. */
 const HEARTBEAT_MS = 5;
 /** Shorter blocks are not reported. */
 const MIN_REPORTED_MS = 20;
 
-/** A time in which the main thread did not come back to its event loop. */
+/** A time in which the main thread did not return to its event loop. */
 export interface Block {
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Milliseconds of this thread's processor time: what other processes take from the machine does not count. */
+  /** Milliseconds of processor time of the thread, independent of other processes. */
   readonly ms: number;
-  /** What was being answered, or had just been. */
+  /** The requests during the block or right before it. */
   readonly requests: readonly string[];
 }
 

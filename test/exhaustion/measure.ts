@@ -5,15 +5,15 @@ import type { Block } from "./inside.ts";
 
 const SAMPLE_MS = 100;
 
-/** Watches the memory of a server, and apart from it that of the git processes it started. */
+/** Samples the memory of a server and of its git processes. */
 export function watchMemory(pid: number): { stop(): { server: number; git: number } } {
   let [server, git] = [0, 0];
   const sample = () => {
     try {
       server = Math.max(server, residentMegabytes(pid));
-      git = Math.max(git, sum(childrenOf(pid).map(megabytesOf)));
+      git = Math.max(git, sum(descendantsOf(pid).map(megabytesOf)));
     } catch {
-      // It ended, which whoever watches it finds out.
+      // The server ended, which the caller notices itself.
     }
   };
   const timer = setInterval(sample, SAMPLE_MS);
@@ -25,7 +25,7 @@ export function watchMemory(pid: number): { stop(): { server: number; git: numbe
   };
 }
 
-/** Seconds until the memory of a server is below a bound, or undefined where that takes too long. */
+/** Seconds until the memory of a server is below a limit; undefined if that takes too long. */
 export async function secondsUntilBelow(pid: number, megabytes: number, limitMs: number): Promise<number | undefined> {
   const started = performance.now();
   while (performance.now() - started < limitMs) {
@@ -35,8 +35,8 @@ export async function secondsUntilBelow(pid: number, megabytes: number, limitMs:
   return undefined;
 }
 
-/** What the processes below one were started as. */
-export const commandsBelow = (pid: number): string[] => childrenOf(pid).map(commandOf);
+/** The command lines of all descendants of a process. */
+export const commandsBelow = (pid: number): string[] => descendantsOf(pid).map(commandOf);
 
 function commandOf(pid: number): string {
   try {
@@ -54,8 +54,8 @@ function megabytesOf(pid: number): number {
   }
 }
 
-/** All processes below one, children of children included. */
-function childrenOf(pid: number): number[] {
+/** All descendants of a process. */
+function descendantsOf(pid: number): number[] {
   const parents = new Map<number, number[]>();
   for (const name of readdirSync("/proc")) {
     const parent = /^\d+$/.test(name) ? parentOf(name) : undefined;
@@ -74,7 +74,7 @@ function parentOf(pid: string): number | undefined {
   }
 }
 
-/** The longest block of the event loop that was reported since a time, milliseconds since 1970. */
+/** The longest block of the event loop since a time in milliseconds since 1970. */
 export function longestBlock(file: string, since: number): Block | undefined {
   const blocks = readFileSync(file, "utf8")
     .split("\n")

@@ -1,7 +1,7 @@
-/** A bound that is switched off by changing its source as the server loads it. */
+/** A limit that is removed by changing the source as the server loads it. */
 export interface Plant {
   readonly name: string;
-  /** The attack that must be felt without the bound. */
+  /** The attack that must have an effect without the limit. */
   readonly attack: string;
   readonly changes: readonly Change[];
 }
@@ -53,12 +53,12 @@ export const PLANTS: readonly Plant[] = [
     attack: "listing long messages",
     changes: [
       {
-        file: "src/resources/repositories/answer-budget.ts",
+        file: "src/domains/code/repository/answer-budget.ts",
         from: "MAX_ANSWER_BYTES = 4 * 1024",
         to: "MAX_ANSWER_BYTES = 4096 * 1024",
       },
       {
-        file: "src/resources/commits/list.ts",
+        file: "src/domains/code/commits/list.ts",
         from: "messageBytes: MAX_LISTED_MESSAGE_BYTES, allows: readAllowance()",
         to: "",
       },
@@ -68,7 +68,7 @@ export const PLANTS: readonly Plant[] = [
     name: "the size of objects",
     attack: "a huge file name",
     changes: [
-      { file: "src/git/objects/batch.ts", from: "MOST_BYTES = 16 * 1024", to: "MOST_BYTES = 1024 * 1024" },
+      { file: "src/git/objects/batch.ts", from: "MAX_BYTES = 16 * 1024", to: "MAX_BYTES = 1024 * 1024" },
       { file: "src/git/slots.ts", from: "SHORT_MEMORY_BYTES = 256 *", to: "SHORT_MEMORY_BYTES = 4096 *" },
     ],
   },

@@ -8,7 +8,7 @@ import { type Attack, ATTACKS } from "./attacks.ts";
 import { startHonestCaller } from "./honest.ts";
 import { longestBlock, percentile, secondsUntilBelow, watchMemory } from "./measure.ts";
 import { PLANTS } from "./plants.ts";
-import { makeWorld, watched, type World } from "./world.ts";
+import { createFixture, type Fixture, instrumented } from "./fixture.ts";
 
 /** `npm run test:exhaustion -- [--rounds N] [--only PART-OF-A-NAME] [--seconds N] [--slow] [--plants]` */
 const { values: options } = parseArgs({
@@ -16,9 +16,9 @@ const { values: options } = parseArgs({
     rounds: { type: "string", default: "1" },
     only: { type: "string", default: "" },
     seconds: { type: "string", default: "10" },
-    /** Runs also what takes over a minute. */
+    /** Includes attacks that take over a minute. */
     slow: { type: "boolean", default: false },
-    /** Switches each bound off in turn instead, and expects its attack to be felt. */
+    /** Switches each bound off in turn instead, and expects its attack to have an effect. */
     plants: { type: "boolean", default: false },
   },
 });
@@ -28,17 +28,17 @@ const attackMs = Number(options.seconds) * 1000;
 const MAX_P99_MS = 500;
 const MAX_CLONE_SECONDS = 10;
 const MAX_RESIDENT_MB = 512;
-/** What one principal may make git hold: a quarter of the slots of diffs and blame, with 512 MB each. */
+/** The memory of git for one principal: a quarter of the heavy slots with 512 MB each. */
 const MAX_GIT_MB = 1_280;
 const MAX_BLOCK_MS = 100;
-/** A clone that waits for as long as an attack lasts must be seen to take too long. */
+/** Longer than a clone may take, so that a clone blocked by the attack is noticed. */
 const PLANT_SECONDS = MAX_CLONE_SECONDS + 4;
 const BACK_WITHIN_MS = 60_000;
-/** Memory counts as given back at this much more than before the attack: heaps do not shrink to the last page. */
+/** Memory counts as released within this margin: heaps do not shrink to the last page. */
 const BACK_SLACK_MB = 64;
 
-/** What one attack did to a server and its honest callers. */
-interface Felt {
+/** The effect of an attack on a server and its honest callers. */
+interface AttackResult {
   readonly attack: string;
   readonly saw: string;
   readonly p50: number;
@@ -59,32 +59,32 @@ console.log(`exhaustion: ${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
 
 async function runAttacks(): Promise<[number, number]> {
-  const felt: Felt[] = [];
-  await withWorld(async (world, blocks) => {
+  const results: AttackResult[] = [];
+  await withFixture(async (fixture, blocks) => {
     for (let round = 1; round <= rounds; round++) {
-      for (const attack of ATTACKS.filter(isWanted)) {
-        felt.push(await feel(world, attack, blocks));
+      for (const attack of ATTACKS.filter(isSelected)) {
+        results.push(await runAttack(fixture, attack, blocks));
       }
     }
   });
-  report(felt);
-  const bad = felt.filter(({ problems }) => problems.length > 0).length;
-  return [felt.length - bad, bad];
+  report(results);
+  const bad = results.filter(({ problems }) => problems.length > 0).length;
+  return [results.length - bad, bad];
 }
 
-function isWanted({ name, seconds }: Attack): boolean {
+function isSelected({ name, seconds }: Attack): boolean {
   return name.includes(options.only) && (options.slow || options.only !== "" || seconds === undefined);
 }
 
 async function runPlants(): Promise<[number, number]> {
   let [good, bad] = [0, 0];
-  await withWorld(async (world, blocks) => {
+  await withFixture(async (fixture, blocks) => {
     for (const plant of PLANTS.filter(({ name }) => name.includes(options.only))) {
       const attack = ATTACKS.find(({ name }) => name === plant.attack);
       if (!attack) throw new Error(`there is no attack ${plant.attack}`);
-      await world.installation.restart(watched(blocks, plant.name));
-      const { problems } = await feel(world, { ...attack, seconds: attack.seconds ?? PLANT_SECONDS }, blocks);
-      console.log(`${problems.length > 0 ? "✔" : "✖"} without ${plant.name}: ${problems.join("; ") || "nothing felt"}`);
+      await fixture.installation.restart(instrumented(blocks, plant.name));
+      const { problems } = await runAttack(fixture, { ...attack, seconds: attack.seconds ?? PLANT_SECONDS }, blocks);
+      console.log(`${problems.length > 0 ? "✔" : "✖"} without ${plant.name}: ${problems.join("; ") || "no effect"}`);
       if (problems.length > 0) good++;
       else bad++;
     }
@@ -92,20 +92,20 @@ async function runPlants(): Promise<[number, number]> {
   return [good, bad];
 }
 
-async function withWorld(work: (world: World, blocks: string) => Promise<void>) {
+async function withFixture(work: (fixture: Fixture, blocks: string) => Promise<void>) {
   const blocks = join(process.env["TMPDIR"] ?? "/tmp", `fairlead-blocks-${process.pid}`);
   writeFileSync(blocks, "");
-  const world = await makeWorld(progress, blocks);
+  const fixture = await createFixture(progress, blocks);
   try {
-    await work(world, blocks);
+    await work(fixture, blocks);
   } finally {
-    await world.close();
+    await fixture.close();
   }
 }
 
-/** Attacks for a while, and tells how it was for everybody else. */
-async function feel(world: World, attack: Attack, blocks: string): Promise<Felt> {
-  const { installation, honest, tools, directory } = world;
+/** Runs an attack and measures what honest callers experience. */
+async function runAttack(fixture: Fixture, attack: Attack, blocks: string): Promise<AttackResult> {
+  const { installation, honest, tools, directory } = fixture;
   const { pid, url, exited } = installation.server();
   let died: string | undefined;
   void exited().then(({ code, signal }) => (died = `the server ended with ${signal ?? code}`));
@@ -119,7 +119,7 @@ async function feel(world: World, attack: Attack, blocks: string): Promise<Felt>
     directory,
     env: { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent", ...tools.gitEnv(tools.withKey(honest.key)) },
   });
-  const { saw, problems: seen } = await attack.run(world, began + Math.max(attackMs, (attack.seconds ?? 0) * 1000));
+  const { saw, problems: seen } = await attack.run(fixture, began + Math.max(attackMs, (attack.seconds ?? 0) * 1000));
   const experience = await caller.stop();
   const { server: megabytes, git: gitMegabytes } = memory.stop();
   const back = died === undefined ? await secondsUntilBelow(pid, before + BACK_SLACK_MB, BACK_WITHIN_MS) : undefined;
@@ -148,9 +148,9 @@ async function feel(world: World, attack: Attack, blocks: string): Promise<Felt>
   return { attack: attack.name, saw, ...figures, blockedBy: block?.requests.join(" ") ?? "", problems };
 }
 
-function report(felt: readonly Felt[]) {
+function report(results: readonly AttackResult[]) {
   const headings = ["attack", "p50 ms", "p99 ms", "clone s", "server MB", "git MB", "back s", "block ms"];
-  const rows = felt.map((each) => [
+  const rows = results.map((each) => [
     each.attack,
     each.p50,
     each.p99,
@@ -161,6 +161,6 @@ function report(felt: readonly Felt[]) {
     each.block,
   ]);
   console.log(table(headings, rows));
-  const longest = felt.toSorted((a, b) => b.block - a.block)[0];
+  const longest = results.toSorted((a, b) => b.block - a.block)[0];
   if (longest) console.log(`longest block of the event loop: ${longest.block.toFixed(1)} ms at ${longest.blockedBy}`);
 }

@@ -9,47 +9,47 @@ import { fairlead } from "#test/support/command.ts";
 import { type Engine, makeEngine } from "./engine.ts";
 import { LEDGER } from "./ledger.ts";
 import { type Proxy, startProxy } from "./proxy.ts";
-import { afterUs, freePort, type Process, startProcess, until } from "./supervisor.ts";
+import { runAfterExit, freePort, type Process, startProcess, until } from "./supervisor.ts";
 
-/** After a fault has ended everything answers again within this time. */
-export const READY_LIMIT = 10_000;
-const START_LIMIT = 60_000;
+/** After a fault every process is ready again within this time. */
+export const READY_TIMEOUT_MS = 10_000;
+const START_TIMEOUT_MS = 60_000;
 const WORKER = fileURLToPath(import.meta.resolve("./worker.ts"));
 
 /** A whole installation of real processes: PostgreSQL, web processes and workers. */
 export interface Cluster {
   readonly engine: Engine;
-  /** Between PostgreSQL and the first web process, and who adds jobs; everything else is connected straight. */
+  /** Between PostgreSQL and the first web process and `services`; all others connect directly. */
   readonly proxy: Proxy;
-  /** The administrator's token. */
+  /** The token of the administrator. */
   readonly admin: string;
   readonly webs: readonly [Web, Web];
-  /** Two that run the short jobs all the time. */
-  readonly workers: readonly [Place, Place];
-  /** The harness's own, to add jobs with. */
+  /** Two workers that run the short jobs throughout. */
+  readonly workers: readonly [ProcessHandle, ProcessHandle];
+  /** Services of the harness, to add jobs with. */
   readonly services: Services;
   /** Every process that was started, dead ones included. */
   readonly processes: ReadonlySet<Process>;
-  /** Starts a worker that takes one job at a time from each of these queues, of mails some. */
-  startWorker(queues: readonly string[], connected?: "straight" | "proxied", env?: Record<string, string>): Process;
+  /** Starts a worker that takes one job at a time from each of these queues, or several mails. */
+  startWorker(queues: readonly string[], connected?: "direct" | "proxied", env?: Record<string, string>): Process;
   close(): Promise<void>;
 }
 
-/** Where a process is, or was until it was killed. */
-export interface Place {
+/** A process that can be killed and started again. */
+export interface ProcessHandle {
   start(): void;
   kill(): Promise<void>;
 }
 
-export interface Web extends Place {
+export interface Web extends ProcessHandle {
   readonly url: string;
-  /** Waits until it answers that it is ready, and gives the milliseconds that took. */
+  /** Waits until it is ready, and returns the milliseconds that took. */
   ready(): Promise<number>;
 }
 
 export async function startCluster(): Promise<Cluster> {
   const dataDir = await mkdtemp(join(tmpdir(), "fairlead-faults-"));
-  afterUs('rm -rf "$1"', dataDir);
+  runAfterExit('rm -rf "$1"', dataDir);
   const engine = await makeEngine();
   const proxy = await startProxy(engine.socket);
   const admin = `flpat-${randomBytes(24).toString("base64url")}`;
@@ -61,7 +61,7 @@ export async function startCluster(): Promise<Cluster> {
   });
   if (setup.code !== 0) throw new Error(`fairlead setup ended with ${setup.code}: ${setup.stderr}`);
 
-  await engine.ask(LEDGER);
+  await engine.query(LEDGER);
   const proxied = `postgres://fairlead@127.0.0.1:${proxy.port}/fairlead?sslmode=disable`;
   const config = readConfig({ ...common, FAIRLEAD_LOG_LEVEL: "silent" });
   const services = openServices(config, named(proxied, "harness"), openLog(config));
@@ -74,7 +74,7 @@ export async function startCluster(): Promise<Cluster> {
     processes.add(child);
     return child;
   };
-  const startWorker = (queues: readonly string[], connected = "straight", env: Record<string, string> = {}) =>
+  const startWorker = (queues: readonly string[], connected = "direct", env: Record<string, string> = {}) =>
     start("worker", "bin/node", [WORKER, ...queues], connected === "proxied" ? proxied : engine.url, {
       FAIRLEAD_JOB_CONCURRENCY: "git=1,bulk=1",
       ...env,
@@ -84,7 +84,7 @@ export async function startCluster(): Promise<Cluster> {
     return webAt(port, () => start("web", "bin/fairlead", ["web"], url, { FAIRLEAD_PORT: port }));
   };
 
-  const workers = [placeOf(() => startWorker(["default"])), placeOf(() => startWorker(["default"]))] as const;
+  const workers = [restartable(() => startWorker(["default"])), restartable(() => startWorker(["default"]))] as const;
   const webs = [await makeWeb(proxied), await makeWeb(engine.url)] as const;
   await Promise.all(webs.map((web) => web.ready()));
   return {
@@ -106,24 +106,24 @@ export async function startCluster(): Promise<Cluster> {
   };
 }
 
-function placeOf(startOne: () => Process) {
+function restartable(startOne: () => Process) {
   let child = startOne();
   return { child: () => child, start: () => void (child = startOne()), kill: () => child.kill() };
 }
 
 function webAt(port: string, startOne: () => Process): Web {
   const url = `http://127.0.0.1:${port}`;
-  const { child, ...place } = placeOf(startOne);
+  const { child, ...place } = restartable(startOne);
   const isReady = async () => {
     if (!child().alive()) throw new Error(`A web process ended by itself:\n${child().log()}`);
     const answer = await fetch(`${url}/-/readiness`, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
     await answer?.body?.cancel();
     return answer?.status === 200;
   };
-  return { ...place, url, ready: async () => (await until("ready", START_LIMIT, isReady)).took };
+  return { ...place, url, ready: async () => (await until("ready", START_TIMEOUT_MS, isReady)).took };
 }
 
-/** Connections say whose they are, so that what a dead process left behind is known. */
+/** Names the connections, so that those of a dead process are recognized. */
 function named(url: string, name: string): string {
   const address = new URL(url);
   address.searchParams.set("application_name", name);

@@ -5,22 +5,22 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
 import { startServer } from "#db/server.ts";
-import { afterUs, until } from "./supervisor.ts";
+import { runAfterExit, until } from "./supervisor.ts";
 
 const run = promisify(execFile);
-const QUERY_LIMIT = 10_000;
-const END_LIMIT = 5_000;
+const QUERY_TIMEOUT_MS = 10_000;
+const EXIT_TIMEOUT_MS = 5_000;
 
-/** A PostgreSQL with a data directory of its own and the settings of production, to be killed and started again. */
+/** A PostgreSQL with the settings of production, which can be killed and restarted. */
 export interface Engine {
   readonly url: string;
-  /** Where it listens. */
+  /** The path of its socket. */
   readonly socket: string;
   start(): Promise<void>;
-  /** `kill -9` of the server with all its processes at once, which leaves it as a loss of power to it alone would. */
+  /** `kill -9` of the server with all its processes at once. */
   kill(): Promise<void>;
-  /** Asks past all that is tested, on a connection of its own. */
-  ask<Row extends object>(statement: string, values?: unknown[]): Promise<Row[]>;
+  /** Runs a statement on a connection of its own. */
+  query<Row extends object>(statement: string, values?: unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
@@ -29,8 +29,8 @@ export async function makeEngine(): Promise<Engine> {
   // The unprivileged user that PostgreSQL runs as must be able to enter.
   await chmod(home, 0o755);
   const dataDir = join(home, "postgres");
-  const patience = 'n=0; while [ -e "$2" ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n+1)); done; rm -rf "$1"';
-  afterUs(patience, home, join(dataDir, "postmaster.pid"));
+  const removeWhenStopped = 'n=0; while [ -e "$2" ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n+1)); done; rm -rf "$1"';
+  runAfterExit(removeWhenStopped, home, join(dataDir, "postmaster.pid"));
 
   const start = () => startServer({ dataDir, settings: { max_connections: 300 } });
   let server = await start();
@@ -44,17 +44,17 @@ export async function makeEngine(): Promise<Engine> {
     },
     async kill() {
       const first = Number.parseInt(await readFile(join(dataDir, "postmaster.pid"), "utf8"), 10);
-      // A server that stands still starts no further process while the others are looked up.
+      // A paused server starts no further process while its children are looked up.
       process.kill(first, "SIGSTOP");
       const family = [first, ...(await childrenOf(first))];
-      for (const pid of family) killed(pid);
+      for (const pid of family) killProcess(pid);
       await Promise.all(family.map(gone));
     },
-    async ask<Row extends object>(statement: string, values: unknown[] = []) {
+    async query<Row extends object>(statement: string, values: unknown[] = []) {
       const client = new pg.Client({
         connectionString: url,
         application_name: "checker",
-        statement_timeout: QUERY_LIMIT,
+        statement_timeout: QUERY_TIMEOUT_MS,
       });
       client.on("error", () => {});
       try {
@@ -77,16 +77,16 @@ async function childrenOf(parent: number): Promise<number[]> {
   return pairs.flatMap(([pid, ppid]) => (pid !== undefined && ppid === parent ? [pid] : []));
 }
 
-function killed(pid: number) {
+function killProcess(pid: number) {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It ended by itself a moment ago.
+    // It has already ended.
   }
 }
 
 const gone = (pid: number) =>
-  until(`the end of process ${pid}`, END_LIMIT, async () => {
+  until(`the end of process ${pid}`, EXIT_TIMEOUT_MS, async () => {
     try {
       return !process.kill(pid, 0);
     } catch {

@@ -1,24 +1,23 @@
 import type { Cluster } from "./cluster.ts";
 
-/** One way in which parts fail, what must hold afterwards, and the proof that a breach would be seen. */
+/** A way in which parts fail, the checks afterwards, and controls that prove the checks. */
 export interface Fault {
   readonly name: string;
-  /** Lets it happen so many times, or in proportion; `messages` is for those who send some. */
+  /** Causes the fault `times` times or in proportion; `messages` is for faults that send mail. */
   run(cluster: Cluster, times: number, messages: number): Promise<Report>;
   readonly controls: readonly Control[];
-  /** Mostly waits, and so happens at the same time as its controls and as others that wait. */
+  /** Mostly waits, so it runs concurrently with its controls and other waiting faults. */
   readonly waits?: true;
 }
 
 export interface Report {
-  /** How often it happened. */
   readonly count: number;
-  /** What was seen, with figures, in a line. */
+  /** One line of figures. */
   readonly seen: string;
   readonly problems: readonly string[];
 }
 
-/** The same fault on something that is known to be wrong: the checker has to find what `sees` describes. */
+/** The fault with a planted breach: the checks have to find what `sees` describes. */
 export interface Control {
   readonly name: string;
   readonly sees: RegExp;

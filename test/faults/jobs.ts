@@ -5,7 +5,7 @@ import type { Db } from "#db/database.ts";
 import { defineJob } from "#jobs/define.ts";
 import type { Services } from "#services.ts";
 
-/** Where an attempt stands still for the harness, seen from the effect; it says so in the ledger. */
+/** Where the first attempt pauses, relative to its effect; it records that in the ledger. */
 export type Hold = "nowhere" | "before" | "inside" | "after";
 
 const Payload = Type.Object({
@@ -13,7 +13,7 @@ const Payload = Type.Object({
   hold: Type.Enum(["nowhere", "before", "inside", "after"]),
   milliseconds: Type.Integer(),
 });
-type Work = Static<typeof Payload>;
+type HeldPayload = Static<typeof Payload>;
 
 const note = ({ db }: Services, key: string, attempt: number, stage: string) =>
   sql`insert into fault_attempts values (${key}, ${attempt}, ${process.pid}, ${stage})`.execute(db.write);
@@ -21,8 +21,8 @@ const note = ({ db }: Services, key: string, attempt: number, stage: string) =>
 const effect = (db: Db, key: string, attempt: number) =>
   sql`insert into fault_effects values (${key}, ${attempt}, ${process.pid})`.execute(db);
 
-/** Holds the first attempt that comes here, and looks at no signal: one that lost its job must do no harm unknowingly. */
-async function hold({ db }: Services, { key, hold: place, milliseconds }: Work, attempt: number, here: Hold) {
+/** Pauses the first attempt here and ignores its signal, like a process that does not know that it lost its job. */
+async function hold({ db }: Services, { key, hold: place, milliseconds }: HeldPayload, attempt: number, here: Hold) {
   if (place !== here) return;
   const { numAffectedRows } = await sql`
     insert into fault_attempts select ${key}, ${attempt}, ${process.pid}, ${here}
@@ -30,7 +30,7 @@ async function hold({ db }: Services, { key, hold: place, milliseconds }: Work, 
   if (numAffectedRows === 1n) await sleep(milliseconds);
 }
 
-const careful = (queue: "default" | "git") =>
+const holdingJob = (queue: "default" | "git") =>
   defineJob({
     name: `faults.${queue}`,
     queue,
@@ -48,11 +48,11 @@ const careful = (queue: "default" | "git") =>
 export const POISON_ATTEMPTS = 3;
 
 /** Fetched many at once, as short jobs are. */
-export const quickJob = careful("default");
+export const quickJob = holdingJob("default");
 /** Fetched one at a time. */
-export const slowJob = careful("git");
+export const slowJob = holdingJob("git");
 
-/** What a job must not be: its effect is not in the transaction that ends it. */
+/** A planted defect: the effect is not in the transaction that ends the job. */
 export const carelessJob = defineJob({
   name: "faults.careless",
   queue: "bulk",
@@ -72,26 +72,26 @@ export const poisonJob = defineJob({
   queue: "default",
   payload: Payload,
   retries: POISON_ATTEMPTS - 1,
-  backoff: { first: 1, most: 1 },
+  backoff: { first: 1, max: 1 },
   async run({ payload, services, attempt }) {
     await note(services, payload.key, attempt, "started");
     throw new Error("poison");
   },
 });
 
-/** What a mail must not be: ended before it is sent. */
+/** A planted defect: the job ends before the mail is sent. */
 export const hastyMail = defineJob({
   name: "faults.hasty_mail",
   queue: "mail",
   payload: Type.Object({}),
   async run({ id, services, transaction }) {
     await transaction(async () => {});
-    await sleep(HASTE);
+    await sleep(SEND_DELAY_MS);
     await services.mail.send(letter(id));
   },
 });
 
-/** Nor this: sent again by a worker that nothing happened to. */
+/** A planted defect: the mail is sent twice without a fault. */
 export const doubledMail = defineJob({
   name: "faults.doubled_mail",
   queue: "mail",
@@ -102,7 +102,7 @@ export const doubledMail = defineJob({
   },
 });
 
-const HASTE = 5_000;
+const SEND_DELAY_MS = 5_000;
 const letter = (id: string) => ({ id, to: "somebody@example.com", subject: "Mail", paragraphs: ["Hello."] });
 
 export type Job = typeof slowJob;

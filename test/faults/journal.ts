@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 
-/** What a caller knows of a write: it was acknowledged, it was refused, or no answer came and it may have happened. */
+/** What a caller knows of a write; without an answer it may have happened. */
 export type Outcome = "done" | "refused" | "unknown";
 
-/** What callers write, where it lands, and the audit event that must come with it. */
+/** The kinds of writes, their tables, and their audit events. */
 export const KINDS = {
   user: { table: "users", column: "username", event: "user_created" },
   token: { table: "personal_access_tokens", column: "name", event: "personal_access_token_created" },
   group: { table: "namespaces", column: "path", event: "group_created", only: "kind = 'group'" },
-  /** A subgroup, known by its name, that was made a group at the top. */
+  /** A subgroup that was transferred to the top level. */
   move: {
     table: "namespaces",
     column: "path",
@@ -26,30 +26,30 @@ export const rowsOf = (kind: Kind) => {
 
 export type Kind = keyof typeof KINDS;
 
-interface Written {
+interface WriteRecord {
   readonly kind: Kind;
-  /** Unique, and begins with the journal's label. */
+  /** Unique, with the label of the journal as its prefix. */
   readonly name: string;
   readonly outcome: Outcome;
 }
 
-/** What is known of a job that was added: it must run, it may, or its transaction was rolled back and it never may. */
-export interface Added {
+/** A job that must run, may run, or must never run because its transaction was rolled back. */
+export interface AddedJob {
   readonly key: string;
   outcome: "done" | "unknown" | "never";
 }
 
-/** Everything that callers were told while a fault happened; the checker holds the database to it. */
+/** All answers to callers during a fault, which the invariants compare with the database. */
 export interface Journal {
   readonly label: string;
   named: number;
-  readonly writes: Written[];
-  readonly jobs: Added[];
-  /** Tokens whose end was acknowledged. */
+  readonly writes: WriteRecord[];
+  readonly jobs: AddedJob[];
+  /** Tokens whose revocation was acknowledged. */
   readonly revoked: string[];
-  /** How often each status was answered; 0 stands for no answer. */
+  /** The number of answers by status; 0 is no answer. */
   readonly answers: Map<number, number>;
-  /** What no caller may ever see. */
+  /** Answers that no caller may ever get. */
   readonly problems: string[];
 }
 

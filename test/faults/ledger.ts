@@ -1,15 +1,15 @@
 import type { Cluster } from "./cluster.ts";
 import { type Process, until } from "./supervisor.ts";
 
-const HELD_LIMIT = 90_000;
-const AGAIN_LIMIT = 120_000;
+const HOLD_TIMEOUT_MS = 90_000;
+const RETRY_TIMEOUT_MS = 120_000;
 
-/** Plain tables without any constraint, so that nothing but the engine keeps an effect from happening twice. */
+/** Tables without constraints, so that only the job engine prevents a second effect. */
 export const LEDGER = `
   create table fault_attempts (key text, attempt int, pid int, stage text, at timestamptz default clock_timestamp());
   create table fault_effects (key text, attempt int, pid int)`;
 
-/** An attempt at a job that stands still, and the process that it runs in. */
+/** A paused attempt and its process. */
 export interface Held {
   readonly key: string;
   readonly attempt: number;
@@ -17,8 +17,8 @@ export interface Held {
 }
 
 export async function holderOf({ engine, processes }: Cluster, key: string): Promise<Held> {
-  const { value } = await until(`an attempt at ${key}`, HELD_LIMIT, async () => {
-    const [row] = await engine.ask<{ attempt: number; pid: number }>(
+  const { value } = await until(`an attempt at ${key}`, HOLD_TIMEOUT_MS, async () => {
+    const [row] = await engine.query<{ attempt: number; pid: number }>(
       "select attempt, pid from fault_attempts where key = $1 and stage in ('before', 'inside', 'after')",
       [key],
     );
@@ -28,10 +28,10 @@ export async function holderOf({ engine, processes }: Cluster, key: string): Pro
   return value;
 }
 
-/** Waits until a job is tried again and gives the moment; none where its effect came before the fault did. */
-export async function triedAgain({ engine }: Cluster, { key, attempt }: Held): Promise<number | undefined> {
-  const { value } = await until(`another attempt at ${key}`, AGAIN_LIMIT, async () => {
-    const [row] = await engine.ask<{ at: number | null; done: boolean }>(
+/** Waits for the next attempt and returns its time; undefined if the effect preceded the fault. */
+export async function nextAttempt({ engine }: Cluster, { key, attempt }: Held): Promise<number | undefined> {
+  const { value } = await until(`another attempt at ${key}`, RETRY_TIMEOUT_MS, async () => {
+    const [row] = await engine.query<{ at: number | null; done: boolean }>(
       `select
          (select extract(epoch from min(at)) * 1000 from fault_attempts where key = $1 and attempt > $2)::float8 as at,
          exists (select from fault_effects where key = $1 and attempt = $2) as done`,
@@ -42,16 +42,16 @@ export async function triedAgain({ engine }: Cluster, { key, attempt }: Held): P
   return value.at;
 }
 
-/** Waits until an attempt at a job has come to its end, good or bad. */
+/** Waits until an attempt has ended, successfully or not. */
 export const endOf = ({ engine }: Cluster, { key, attempt }: Held) =>
-  until(`the end of attempt ${attempt} at ${key}`, AGAIN_LIMIT, async () => {
+  until(`the end of attempt ${attempt} at ${key}`, RETRY_TIMEOUT_MS, async () => {
     const ended = "select from fault_attempts where key = $1 and attempt = $2 and stage = 'ended'";
-    return (await engine.ask(ended, [key, attempt])).length > 0;
+    return (await engine.query(ended, [key, attempt])).length > 0;
   });
 
 /** Waits until a later attempt has had the effect. */
 export const overtaken = ({ engine }: Cluster, { key, attempt }: Held) =>
-  until(`a later effect of ${key}`, AGAIN_LIMIT, async () => {
+  until(`a later effect of ${key}`, RETRY_TIMEOUT_MS, async () => {
     const later = "select from fault_effects where key = $1 and attempt > $2";
-    return (await engine.ask(later, [key, attempt])).length > 0;
+    return (await engine.query(later, [key, attempt])).length > 0;
   });

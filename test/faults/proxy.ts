@@ -2,22 +2,22 @@ import { once } from "node:events";
 import { createConnection, createServer, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Stands between a process and PostgreSQL and does to their connections what networks do. */
+/** A proxy in front of PostgreSQL that causes the faults of a network. */
 export interface Proxy {
   readonly port: number;
-  /** Ends every connection properly, as a restarted load balancer does. */
+  /** Ends every connection with FIN, like a restarted load balancer. */
   cut(): void;
-  /** Ends every connection with RST, as a machine that lost power and came back does. */
+  /** Ends every connection with RST, like a machine that came back after a power cut. */
   reset(): void;
-  /** From now on bytes arrive this many milliseconds later, both ways. */
+  /** Delays bytes in both directions from now on. */
   delay(milliseconds: number): void;
-  /** From now on connections stand, and nothing arrives. */
+  /** Holds all bytes back from now on, and keeps connections open. */
   stall(): void;
-  /** Delivers what was held back. */
+  /** Delivers the bytes that were held back. */
   resume(): void;
   /**
-   * Resets the connection that speaks of `mark` when it commits: before PostgreSQL hears it, or before its answer. The
-   * function that it gives tells whether that has happened.
+   * Resets the connection whose statements contain `mark` when it commits: before PostgreSQL receives the commit, or
+   * after it and before the answer. Returns a function that tells whether that has happened.
    */
   resetCommitOf(mark: string, at: Direction): () => boolean;
   close(): Promise<void>;
@@ -30,20 +30,20 @@ interface Pair {
   readonly server: Socket;
 }
 
-interface Aim {
+interface ResetRule {
   readonly mark: string;
   readonly at: Direction;
   pair?: Pair;
 }
 
-/** How a commit looks on the wire: the statement's text on its way there, the command's tag on its way back. */
+/** A commit on the wire: the text of the statement, and the command tag of its answer. */
 const COMMIT = { before: Buffer.from("commit\0"), after: Buffer.from("COMMIT\0") };
 
 export async function startProxy(socketPath: string): Promise<Proxy> {
   const pairs = new Set<Pair>();
   let latency = 0;
   let stalled = false;
-  const aims = new Set<Aim>();
+  const rules = new Set<ResetRule>();
 
   const proxy = createServer({ noDelay: true }, (client) => {
     const pair = { client, server: createConnection(socketPath) };
@@ -58,7 +58,7 @@ export async function startProxy(socketPath: string): Promise<Proxy> {
     const [from, to] = direction === "before" ? [pair.client, pair.server] : [pair.server, pair.client];
     let passing: Promise<unknown> = Promise.resolve();
     from.on("data", (chunk: Buffer) => {
-      if (isAimedAt(pair, direction, chunk)) {
+      if (matchesRule(pair, direction, chunk)) {
         reset(pair);
         return;
       }
@@ -75,10 +75,10 @@ export async function startProxy(socketPath: string): Promise<Proxy> {
     });
   }
 
-  function isAimedAt(pair: Pair, direction: Direction, chunk: Buffer): boolean {
-    for (const aim of aims) {
-      if (direction === "before" && chunk.includes(aim.mark)) aim.pair = pair;
-      if (aim.pair === pair && aim.at === direction && chunk.includes(COMMIT[direction])) return aims.delete(aim);
+  function matchesRule(pair: Pair, direction: Direction, chunk: Buffer): boolean {
+    for (const rule of rules) {
+      if (direction === "before" && chunk.includes(rule.mark)) rule.pair = pair;
+      if (rule.pair === pair && rule.at === direction && chunk.includes(COMMIT[direction])) return rules.delete(rule);
     }
     return false;
   }
@@ -122,9 +122,9 @@ export async function startProxy(socketPath: string): Promise<Proxy> {
       }
     },
     resetCommitOf(mark, at) {
-      const aim = { mark, at };
-      aims.add(aim);
-      return () => !aims.has(aim);
+      const rule = { mark, at };
+      rules.add(rule);
+      return () => !rules.has(rule);
     },
     async close() {
       for (const pair of pairs) reset(pair);

@@ -1,12 +1,12 @@
 import type { Cluster } from "./cluster.ts";
 import type { Hold, Job } from "./jobs.ts";
-import { type Added, type Journal, nextName } from "./journal.ts";
+import { type AddedJob, type Journal, nextName } from "./journal.ts";
 
-const MOST_TRIES = 5;
+const MAX_ATTEMPTS = 5;
 
 /**
- * Adds a job in a transaction of its own, whose first attempt stands still for a while where it is told to. Whether it
- * was added is known only where nothing broke meanwhile.
+ * Adds a job in a transaction of its own; its first attempt pauses at `hold`. If the connection breaks, it is unknown
+ * whether the job was added.
  */
 export async function addJob(
   { services }: Cluster,
@@ -14,7 +14,7 @@ export async function addJob(
   job: Job,
   hold: Hold = "nowhere",
   milliseconds = 0,
-): Promise<Added> {
+): Promise<AddedJob> {
   const added = noteJob(journal, "unknown");
   await services.db
     .transaction((tx) => services.jobs.add(tx, job, { key: added.key, hold, milliseconds }))
@@ -25,9 +25,9 @@ export async function addJob(
   return added;
 }
 
-/** Adds a job however busy the machine is, and gives its key. */
-export async function addSurely(...job: Parameters<typeof addJob>): Promise<string> {
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
+/** Adds a job, with retries, and returns its key. */
+export async function addJobReliably(...job: Parameters<typeof addJob>): Promise<string> {
+  for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
     const { key, outcome } = await addJob(...job);
     if (outcome === "done") return key;
   }
@@ -35,7 +35,7 @@ export async function addSurely(...job: Parameters<typeof addJob>): Promise<stri
 }
 
 /** Adds a job in a transaction that is rolled back. */
-export async function addJobInVain({ services }: Cluster, journal: Journal, job: Job): Promise<void> {
+export async function addRolledBackJob({ services }: Cluster, journal: Journal, job: Job): Promise<void> {
   const { key } = noteJob(journal, "never");
   await services.db
     .transaction(async (tx) => {
@@ -45,8 +45,8 @@ export async function addJobInVain({ services }: Cluster, journal: Journal, job:
     .catch(() => {});
 }
 
-/** Adds a job in a transaction whose connection breaks before PostgreSQL hears the commit; false where it did not. */
-export async function breakOffJob({ services, proxy }: Cluster, journal: Journal, job: Job): Promise<boolean> {
+/** Adds a job in a transaction whose connection is reset before the commit; returns false if that did not happen. */
+export async function addJobAndResetCommit({ services, proxy }: Cluster, journal: Journal, job: Job): Promise<boolean> {
   const { key } = noteJob(journal, "never");
   const isBroken = proxy.resetCommitOf(key, "before");
   await services.db
@@ -55,8 +55,8 @@ export async function breakOffJob({ services, proxy }: Cluster, journal: Journal
   return isBroken();
 }
 
-export function noteJob(journal: Journal, outcome: Added["outcome"]): Added {
-  const added: Added = { key: nextName(journal), outcome };
+export function noteJob(journal: Journal, outcome: AddedJob["outcome"]): AddedJob {
+  const added: AddedJob = { key: nextName(journal), outcome };
   journal.jobs.push(added);
   return added;
 }

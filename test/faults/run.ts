@@ -12,7 +12,7 @@ import { webKill } from "./faults/web-kill.ts";
 import { workerKill } from "./faults/worker-kill.ts";
 import { workerPause } from "./faults/worker-pause.ts";
 
-/** Hurts an installation of real processes in every way we know, and holds it to what must be true afterwards. */
+/** Causes every known fault in an installation of real processes, and checks the invariants afterwards. */
 const faults: readonly Fault[] = [
   none,
   webKill,
@@ -39,49 +39,49 @@ if (!Number.isInteger(messages) || messages < 1) throw new Error("--messages mus
 const chosen = faults.filter(({ name }) => values.only === undefined || name === values.only);
 if (chosen.length === 0) throw new Error(`--only must be one of ${faults.map(({ name }) => name).join(", ")}`);
 
-const MOST_SHOWN = 20;
+const MAX_SHOWN = 20;
 let passed = 0;
 let failed = 0;
 const cluster = await startCluster();
 try {
   for (const fault of chosen.filter(({ waits }) => !waits)) {
-    await inflict(cluster, fault);
-    for (const control of fault.controls) await prove(cluster, control);
+    await runFault(cluster, fault);
+    for (const control of fault.controls) await runControl(cluster, control);
   }
   const waiting = chosen.filter(({ waits }) => waits);
-  const proofs = waiting.flatMap(({ controls }) => controls.map((control) => prove(cluster, control)));
-  await Promise.all([...waiting.map((fault) => inflict(cluster, fault)), ...proofs]);
+  const controls = waiting.flatMap((fault) => fault.controls.map((control) => runControl(cluster, control)));
+  await Promise.all([...waiting.map((fault) => runFault(cluster, fault)), ...controls]);
 } finally {
   await cluster.close();
 }
 console.log(`faults: ${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
 
-async function inflict(on: Cluster, { name, run }: Fault) {
+async function runFault(on: Cluster, { name, run }: Fault) {
   const from = performance.now();
-  const { count, seen, problems } = await run(on, times, messages).catch(broken);
+  const { count, seen, problems } = await run(on, times, messages).catch(reportOf);
   const seconds = ((performance.now() - from) / 1000).toFixed(0);
   console.log(`${problems.length === 0 ? "✔" : "✖"} ${name}, ${count} times in ${seconds} s: ${seen}`);
-  for (const problem of problems.slice(0, MOST_SHOWN)) console.log(`    ${problem}`);
-  if (problems.length > MOST_SHOWN) console.log(`    and ${problems.length - MOST_SHOWN} more`);
+  for (const problem of problems.slice(0, MAX_SHOWN)) console.log(`    ${problem}`);
+  if (problems.length > MAX_SHOWN) console.log(`    and ${problems.length - MAX_SHOWN} more`);
   if (problems.length === 0) passed += count;
   failed += problems.length;
 }
 
-function broken(error: unknown): Report {
+function reportOf(error: unknown): Report {
   const problem = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const ended = [...cluster.processes].filter((child) => child.failed());
   const logs = ended.map((child) => `${child.name} ended by itself:\n${child.log()}`);
   return { count: 0, seen: "the harness failed", problems: [problem, ...logs] };
 }
 
-async function prove(on: Cluster, { name, sees, run }: Control) {
-  const problems = await run(on).catch((error: unknown) => broken(error).problems);
+async function runControl(on: Cluster, { name, sees, run }: Control) {
+  const problems = await run(on).catch((error: unknown) => reportOf(error).problems);
   const found = problems.find((problem) => sees.test(problem));
   console.log(found === undefined ? `✖ not seen: ${name}` : `✔ seen: ${name} (${found})`);
   if (found !== undefined) passed++;
   else {
     failed++;
-    for (const problem of problems.slice(0, MOST_SHOWN)) console.log(`    ${problem}`);
+    for (const problem of problems.slice(0, MAX_SHOWN)) console.log(`    ${problem}`);
   }
 }

@@ -5,30 +5,30 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const root = join(import.meta.dirname, "../..");
-const STOP_LIMIT = 15_000;
-const LOG_KEPT = 20_000;
-const POLL = 20;
+const STOP_TIMEOUT_MS = 15_000;
+const MAX_LOG_CHARS = 20_000;
+const POLL_INTERVAL_MS = 20;
 
-/** A real process of ours that is started to be hurt. */
+/** A process of ours that can be paused and killed. */
 export interface Process {
   readonly name: string;
   readonly pid: number;
   alive(): boolean;
-  /** `kill -9`; over when the process is gone. */
+  /** `kill -9`; resolves when the process has ended. */
   kill(): Promise<void>;
-  /** SIGSTOP: the process stands still and does not know it. */
+  /** SIGSTOP: the process does not notice that it is paused. */
   pause(): void;
   resume(): void;
   paused(): boolean;
-  /** SIGTERM, and `kill -9` for what does not listen. */
+  /** SIGTERM, then `kill -9` if it does not end. */
   stop(): Promise<void>;
-  /** The end of what it wrote to its output. */
+  /** The end of its output. */
   log(): string;
-  /** Whether it ended by a failure of its own. */
+  /** Whether it exited with a failure. */
   failed(): boolean;
 }
 
-/** Starts a program of ours with these settings and none of whoever runs the tests. */
+/** Starts a program of ours with these settings only. */
 export function startProcess(
   name: string,
   program: string,
@@ -43,11 +43,11 @@ export function startProcess(
   const { pid } = child;
   if (pid === undefined) throw new Error(`${program} did not start`);
   let log = "";
-  const keep = (chunk: string) => (log = (log + chunk).slice(-LOG_KEPT));
-  child.stdout.setEncoding("utf8").on("data", keep);
-  child.stderr.setEncoding("utf8").on("data", keep);
+  const append = (chunk: string) => (log = (log + chunk).slice(-MAX_LOG_CHARS));
+  child.stdout.setEncoding("utf8").on("data", append);
+  child.stderr.setEncoding("utf8").on("data", append);
   const ended = once(child, "exit");
-  const watcher = afterUs('kill -KILL "$1"', String(pid));
+  const watcher = runAfterExit('kill -KILL "$1"', String(pid));
   void ended.then(() => watcher.kill("SIGKILL"));
   let paused = false;
   const alive = () => child.exitCode === null && child.signalCode === null;
@@ -74,15 +74,15 @@ export function startProcess(
       if (!alive()) return;
       child.kill("SIGCONT");
       child.kill("SIGTERM");
-      const giveUp = setTimeout(() => child.kill("SIGKILL"), STOP_LIMIT);
+      const giveUp = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
       await ended;
       clearTimeout(giveUp);
     },
   };
 }
 
-/** Runs a shell script once this process is gone, however it ended: even `kill -9` closes its end of the pipe. */
-export function afterUs(script: string, ...args: string[]): ChildProcess {
+/** Runs a shell script after this process has ended, even by `kill -9`, which closes its end of the pipe. */
+export function runAfterExit(script: string, ...args: string[]): ChildProcess {
   const watcher = spawn("sh", ["-c", `read -r _; ${script}`, "sh", ...args], {
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
@@ -92,7 +92,7 @@ export function afterUs(script: string, ...args: string[]): ChildProcess {
   return watcher;
 }
 
-/** Waits until `found` gives something, and says how long it took. */
+/** Waits until `found` returns a value, and returns it with the time that took. */
 export async function until<T>(
   what: string,
   limit: number,
@@ -104,7 +104,7 @@ export async function until<T>(
     const took = performance.now() - from;
     if (value !== undefined && value !== false) return { value, took };
     if (took > limit) throw new Error(`${what}: not within ${limit / 1000} s`);
-    await sleep(POLL);
+    await sleep(POLL_INTERVAL_MS);
   }
 }
 

@@ -2,40 +2,40 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Cluster, Web } from "./cluster.ts";
 import { quickJob } from "./jobs.ts";
 import { type Journal, type Kind, nextName } from "./journal.ts";
-import { addJob, addJobInVain } from "./queueing.ts";
+import { addJob, addRolledBackJob } from "./queueing.ts";
 
 const LANES = 4;
-/** Nobody waits longer than this for an answer, whatever happens to PostgreSQL. */
-export const ANSWER_LIMIT = 20_000;
-/** A caller who was refused does not come back at once. */
-const PAUSE = 25;
-/** Every so many jobs one is added by a transaction that is rolled back. */
-const IN_VAIN = 5;
+/** Every request is answered within this time, whatever happens to PostgreSQL. */
+export const ANSWER_TIMEOUT_MS = 20_000;
+/** The pause of a refused caller. */
+const RETRY_DELAY_MS = 25;
+/** Every fifth job is added by a transaction that is rolled back. */
+const ROLLBACK_INTERVAL = 5;
 
 export interface Caller {
-  /** Asks for something that is written under `name`, and notes in the journal what came of it. */
-  write(kind: Kind, name: string, path: string, body: object): Promise<Made | undefined>;
+  /** Sends a write and records its outcome in the journal. */
+  write(kind: Kind, name: string, path: string, body: object): Promise<CreatedRow | undefined>;
   call(method: string, path: string, token: string, body?: object): Promise<Answer>;
 }
 
-interface Made {
+interface CreatedRow {
   readonly id: number;
   readonly token?: string;
 }
 
 interface Answer {
-  /** 0 where none came. */
+  /** 0 without an answer. */
   readonly status: number;
   readonly body: unknown;
 }
 
-/** How a caller reads a status; a control may read it wrongly. */
-export type Reading = (status: number) => "done" | "refused" | "unknown";
-export const rightly: Reading = (status) => (status === 0 ? "unknown" : status < 300 ? "done" : "refused");
+/** How a caller understands a status; a control may misunderstand it. */
+export type StatusReader = (status: number) => "done" | "refused" | "unknown";
+export const readStatus: StatusReader = (status) => (status === 0 ? "unknown" : status < 300 ? "done" : "refused");
 
-export function callerOf({ url }: Web, admin: string, journal: Journal, read: Reading = rightly): Caller {
+export function callerOf({ url }: Web, admin: string, journal: Journal, read: StatusReader = readStatus): Caller {
   async function call(method: string, path: string, token: string, body?: object): Promise<Answer> {
-    const answer = await ask(method, path, token, body).catch((error: Error): Answer => {
+    const answer = await send(method, path, token, body).catch((error: Error): Answer => {
       if (error.name === "TimeoutError") journal.problems.push(`${method} ${path} was never answered`);
       return { status: 0, body: undefined };
     });
@@ -43,13 +43,13 @@ export function callerOf({ url }: Web, admin: string, journal: Journal, read: Re
     return answer;
   }
 
-  /** An answer that breaks off tells no more than none at all, so the whole of it is read here. */
-  async function ask(method: string, path: string, token: string, body?: object): Promise<Answer> {
+  /** Reads the whole answer, since one that breaks off counts as none. */
+  async function send(method: string, path: string, token: string, body?: object): Promise<Answer> {
     const response = await fetch(`${url}/api/v4${path}`, {
       method,
       headers: { "private-token": token, ...(body && { "content-type": "application/json" }) },
       ...(body && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(ANSWER_LIMIT),
+      signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
     });
     const text = await response.text();
     return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
@@ -58,33 +58,34 @@ export function callerOf({ url }: Web, admin: string, journal: Journal, read: Re
   return {
     call,
     async write(kind, name, path, body) {
-      const { status, body: made } = await call("POST", path, admin, body);
+      const { status, body: created } = await call("POST", path, admin, body);
       const outcome = read(status);
       journal.writes.push({ kind, name, outcome });
-      return outcome === "done" ? (made as Made | undefined) : undefined;
+      return outcome === "done" ? (created as CreatedRow | undefined) : undefined;
     },
   };
 }
 
-/** Callers who write without end to these web processes, and jobs that are added, while `work` is done to them. */
+/** Runs `work` while callers write to these web processes and jobs are added. */
 export async function underTraffic<T>(
   cluster: Cluster,
   webs: readonly Web[],
   journal: Journal,
   work: () => Promise<T>,
-  read?: Reading,
+  read?: StatusReader,
 ): Promise<T> {
   const end = new AbortController();
   const writers = Array.from({ length: LANES }, async (_, lane) => {
     for (let turn = lane; !end.signal.aborted; turn++) {
       const web = webs[turn % webs.length];
-      if (web && !(await story(callerOf(web, cluster.admin, journal, read), journal))) await sleep(PAUSE);
+      if (web && !(await runScenario(callerOf(web, cluster.admin, journal, read), journal)))
+        await sleep(RETRY_DELAY_MS);
     }
   });
   const adder = async () => {
     for (let turn = 1; !end.signal.aborted; turn++) {
-      await (turn % IN_VAIN === 0 ? addJobInVain : addJob)(cluster, journal, quickJob);
-      await sleep(PAUSE);
+      await (turn % ROLLBACK_INTERVAL === 0 ? addRolledBackJob : addJob)(cluster, journal, quickJob);
+      await sleep(RETRY_DELAY_MS);
     }
   };
   const all = [...writers, adder()];
@@ -96,12 +97,12 @@ export async function underTraffic<T>(
   }
 }
 
-/** False where something was refused on the way. */
-const story = async (caller: Caller, journal: Journal): Promise<boolean> =>
-  (await peopleStory(caller, journal)) && treeStory(caller, journal);
+/** Returns false if a request was refused. */
+const runScenario = async (caller: Caller, journal: Journal): Promise<boolean> =>
+  (await userScenario(caller, journal)) && treeScenario(caller, journal);
 
-/** A user and a token come, and the token ends. */
-async function peopleStory({ write, call }: Caller, journal: Journal): Promise<boolean> {
+/** Creates a user and a token, and revokes the token. */
+async function userScenario({ write, call }: Caller, journal: Journal): Promise<boolean> {
   const name = nextName(journal);
   const user = await write("user", name, "/users", {
     username: name,
@@ -110,21 +111,21 @@ async function peopleStory({ write, call }: Caller, journal: Journal): Promise<b
     force_random_password: true,
   });
   if (!user) return false;
-  const made = await write("token", name, `/users/${user.id}/personal_access_tokens`, { name, scopes: ["api"] });
-  if (made?.token === undefined) return false;
+  const created = await write("token", name, `/users/${user.id}/personal_access_tokens`, { name, scopes: ["api"] });
+  if (created?.token === undefined) return false;
 
-  const used = await call("GET", "/user", made.token);
+  const used = await call("GET", "/user", created.token);
   if (used.status === 401) journal.problems.push(`the token ${name} was acknowledged and is refused`);
-  const ended = await call("DELETE", "/personal_access_tokens/self", made.token);
+  const ended = await call("DELETE", "/personal_access_tokens/self", created.token);
   if (ended.status !== 204) return false;
-  journal.revoked.push(made.token);
-  const again = await call("GET", "/user", made.token);
+  journal.revoked.push(created.token);
+  const again = await call("GET", "/user", created.token);
   if (again.status === 200) journal.problems.push(`the token ${name} was revoked and is accepted`);
   return true;
 }
 
-/** A group with a subgroup and a project comes, and the subgroup moves to the top. */
-async function treeStory({ write }: Caller, journal: Journal): Promise<boolean> {
+/** Creates a group with a subgroup and a project, and transfers the subgroup to the top level. */
+async function treeScenario({ write }: Caller, journal: Journal): Promise<boolean> {
   const name = nextName(journal);
   const group = await write("group", name, "/groups", { name, path: name });
   if (!group) return false;

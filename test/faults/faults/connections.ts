@@ -7,8 +7,8 @@ import type { Proxy } from "#test/faults/proxy.ts";
 import { rounds } from "#test/faults/rounds.ts";
 import { underTraffic } from "#test/faults/traffic.ts";
 
-/** What happens between a web process and PostgreSQL, and how it ends. */
-const troubles: readonly ((proxy: Proxy) => Promise<void>)[] = [
+/** Disruptions between a web process and PostgreSQL. */
+const disruptions: readonly ((proxy: Proxy) => Promise<void>)[] = [
   async function cut(proxy) {
     proxy.cut();
   },
@@ -37,8 +37,8 @@ const troubles: readonly ((proxy: Proxy) => Promise<void>)[] = [
 export const connections: Fault = {
   name: "connections",
   run: (cluster, times) =>
-    rounds(cluster, Math.max(times, troubles.length), [cluster.webs[0]], (round) =>
-      disturb(cluster, troubles[round % troubles.length]),
+    rounds(cluster, Math.max(times, disruptions.length), [cluster.webs[0]], (round) =>
+      disturb(cluster, disruptions[round % disruptions.length]),
     ),
   controls: [
     {
@@ -50,7 +50,7 @@ export const connections: Fault = {
           cluster,
           [cluster.webs[0]],
           journal,
-          () => disturb(cluster, troubles[1]),
+          () => disturb(cluster, disruptions[1]),
           () => "done",
         );
         return acknowledgedWritesAreThere(cluster, journal);
@@ -59,9 +59,9 @@ export const connections: Fault = {
   ],
 };
 
-async function disturb({ proxy, webs: [web] }: Cluster, trouble: ((proxy: Proxy) => Promise<void>) | undefined) {
+async function disturb({ proxy, webs: [web] }: Cluster, disruption: ((proxy: Proxy) => Promise<void>) | undefined) {
   await sleep(200 + Math.random() * 200);
-  await trouble?.(proxy);
+  await disruption?.(proxy);
   const took = await web.ready();
   await sleep(200);
   return took;

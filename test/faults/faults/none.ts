@@ -5,7 +5,7 @@ import type { Cluster } from "#test/faults/cluster.ts";
 import type { Fault } from "#test/faults/fault.ts";
 import {
   answersAreHonest,
-  auditTellsEveryChange,
+  everyChangeIsAudited,
   nothingIsLeftOpen,
   revokedTokensAreRefused,
   storageIsSound,
@@ -15,7 +15,7 @@ import { newJournal } from "#test/faults/journal.ts";
 import { rounds } from "#test/faults/rounds.ts";
 import { underTraffic } from "#test/faults/traffic.ts";
 
-/** Nothing happens and nothing is found; then each invariant is shown a breach of itself, planted by hand. */
+/** Without a fault nothing is found; then each invariant has to find a planted breach of itself. */
 export const none: Fault = {
   name: "none",
   run: (cluster) =>
@@ -25,32 +25,32 @@ export const none: Fault = {
     }),
   controls: [
     {
-      name: "a token that came back to life",
+      name: "a revoked token that is valid again",
       sees: /answers 200/,
       async run(cluster) {
         const journal = newJournal();
         await underTraffic(cluster, cluster.webs, journal, () => sleep(200));
-        await cluster.engine.ask("update personal_access_tokens set revoked_at = null where name like $1", [
+        await cluster.engine.query("update personal_access_tokens set revoked_at = null where name like $1", [
           `${journal.label}%`,
         ]);
         return revokedTokensAreRefused(cluster, journal);
       },
     },
     {
-      name: "a change that nobody was told of",
+      name: "a change without an audit event",
       sees: /1 rows, 0 events/,
       async run(cluster) {
         const journal = newJournal();
-        await cluster.engine.ask(
+        await cluster.engine.query(
           `insert into personal_access_tokens (user_id, name, scopes, token_digest)
            select min(id), $1, '{}', sha256($2::text::bytea) from users`,
           [journal.label, randomUUID()],
         );
-        return auditTellsEveryChange(cluster, journal);
+        return everyChangeIsAudited(cluster, journal);
       },
     },
     {
-      name: "an answer that admits a bug",
+      name: "an answer with 500",
       sees: /1 answers with 500/,
       run: (cluster) => answersAreHonest(cluster, { ...newJournal(), answers: new Map([[500, 1]]) }),
     },
@@ -80,8 +80,8 @@ export const none: Fault = {
         ),
     },
     {
-      name: "a namespace without an address",
-      sees: /has 0 addresses/,
+      name: "a namespace without a path",
+      sees: /has 0 paths/,
       run: (cluster) =>
         damaged(
           cluster,
@@ -119,15 +119,15 @@ async function damaged(
   repair: string,
   look: (cluster: Cluster) => Promise<string[]>,
 ): Promise<string[]> {
-  await cluster.engine.ask(damage);
+  await cluster.engine.query(damage);
   try {
     return await look(cluster);
   } finally {
-    await cluster.engine.ask(repair);
+    await cluster.engine.query(repair);
   }
 }
 
-/** The order that the index was built by changes behind its back, as a new version of a locale does it. */
+/** Changes the order of an existing index, like a new version of a locale. */
 const DAMAGED_INDEX = `
   create function damaged_order(a int, b int) returns int language sql immutable as 'select sign(a - b)::int';
   create operator class ranked for type int using btree as

@@ -4,7 +4,7 @@ import { poisonJob, quickJob } from "#test/faults/jobs.ts";
 import { newJournal } from "#test/faults/journal.ts";
 import { addJob } from "#test/faults/queueing.ts";
 
-/** A job fails whenever it is tried: it is tried as often as it may be, is dead then, and holds up no other. */
+/** A job always fails: it is retried up to its limit, then dead, and does not block others. */
 export const poison: Fault = {
   name: "poison",
   async run(cluster, times) {
@@ -26,7 +26,7 @@ export const poison: Fault = {
         const journal = newJournal();
         const { key } = await addJob(cluster, journal, poisonJob);
         await deadJobsAreCounted(cluster, journal);
-        await cluster.engine.ask("delete from jobs.job where data->'payload'->>'key' = $1", [key]);
+        await cluster.engine.query("delete from jobs.job where data->'payload'->>'key' = $1", [key]);
         return deadJobsAreCounted(cluster, journal);
       },
     },

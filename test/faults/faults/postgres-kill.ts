@@ -9,26 +9,26 @@ import { underTraffic } from "#test/faults/traffic.ts";
 /** PostgreSQL dies by `kill -9`, the server and all its processes, in the middle of writes, and is started again. */
 export const postgresKill: Fault = {
   name: "postgres-kill",
-  run: (cluster, times) => rounds(cluster, Math.min(times, MOST), cluster.webs, () => killPostgres(cluster)),
+  run: (cluster, times) => rounds(cluster, Math.min(times, MAX_KILLS), cluster.webs, () => killPostgres(cluster)),
   controls: [
     {
-      name: "commits that do not wait for the log",
+      name: "commits that do not wait for the WAL",
       sees: /are lost/,
       async run(cluster) {
         const journal = newJournal();
-        await waitForLog(cluster, "off");
-        await holdLog(cluster);
+        await setSynchronousCommit(cluster, "off");
+        await pauseWalWriter(cluster);
         await underTraffic(cluster, cluster.webs, journal, () => killPostgres(cluster));
-        await waitForLog(cluster, "on");
+        await setSynchronousCommit(cluster, "on");
         return acknowledgedWritesAreThere(cluster, journal);
       },
     },
   ],
 };
 
-const MOST = 20;
+const MAX_KILLS = 20;
 
-/** From the moment that PostgreSQL takes connections again the web processes have to find it. */
+/** Returns the time from the restart of PostgreSQL until the web processes are ready. */
 async function killPostgres({ engine, webs }: Cluster): Promise<number> {
   await sleep(500 + Math.random() * 1000);
   await engine.kill();
@@ -38,13 +38,15 @@ async function killPostgres({ engine, webs }: Cluster): Promise<number> {
   return Math.max(...ready);
 }
 
-async function waitForLog({ engine }: Cluster, value: "on" | "off") {
-  await engine.ask(`alter system set synchronous_commit = ${value}`);
-  await engine.ask("select pg_reload_conf()");
+async function setSynchronousCommit({ engine }: Cluster, value: "on" | "off") {
+  await engine.query(`alter system set synchronous_commit = ${value}`);
+  await engine.query("select pg_reload_conf()");
 }
 
-/** The process that would write the log soon after all, and so make a loss a matter of luck, stands still. */
-async function holdLog({ engine }: Cluster) {
-  const found = await engine.ask<{ pid: number }>("select pid from pg_stat_activity where backend_type = 'walwriter'");
+/** Pauses the WAL writer, so that unsynced commits are surely lost. */
+async function pauseWalWriter({ engine }: Cluster) {
+  const found = await engine.query<{ pid: number }>(
+    "select pid from pg_stat_activity where backend_type = 'walwriter'",
+  );
   for (const { pid } of found) process.kill(pid, "SIGSTOP");
 }

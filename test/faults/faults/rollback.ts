@@ -3,22 +3,22 @@ import type { Fault } from "#test/faults/fault.ts";
 import { check, jobsHappenOnce, noJobIsLost } from "#test/faults/invariants.ts";
 import { quickJob } from "#test/faults/jobs.ts";
 import { newJournal } from "#test/faults/journal.ts";
-import { addSurely, addJobInVain, breakOffJob, noteJob } from "#test/faults/queueing.ts";
+import { addJobReliably, addRolledBackJob, addJobAndResetCommit, noteJob } from "#test/faults/queueing.ts";
 
-const EACH = 10;
+const JOBS_PER_ROUND = 10;
 
 /** A transaction that added a job is rolled back, or its connection breaks before the commit: the job never runs. */
 export const rollback: Fault = {
   name: "rollback",
   async run(cluster, times) {
     const journal = newJournal();
-    const count = times * EACH;
+    const count = times * JOBS_PER_ROUND;
     let broken = 0;
     for (let turn = 0; turn < count; turn++) {
-      await addJobInVain(cluster, journal, quickJob);
-      if (await breakOffJob(cluster, journal, quickJob)) broken++;
+      await addRolledBackJob(cluster, journal, quickJob);
+      if (await addJobAndResetCommit(cluster, journal, quickJob)) broken++;
     }
-    await addSurely(cluster, journal, quickJob);
+    await addJobReliably(cluster, journal, quickJob);
     const problems = [...(await noJobIsLost(cluster, journal)), ...(await check(cluster, journal))];
     if (broken !== count) problems.push(`${broken} commits were hit, not ${count}`);
     return { count: 2 * count, seen: `${count} rolled back, ${broken} broken off`, problems };
@@ -26,13 +26,13 @@ export const rollback: Fault = {
 
   controls: [
     {
-      name: "a job that is added past the transaction",
+      name: "a job that is added outside the transaction",
       sees: /was rolled back and ran/,
       async run(cluster) {
         const journal = newJournal();
         const { key } = noteJob(journal, "never");
-        await addPastTransaction(cluster, key).catch(() => {});
-        await addSurely(cluster, journal, quickJob);
+        await addOutsideTransaction(cluster, key).catch(() => {});
+        await addJobReliably(cluster, journal, quickJob);
         await noJobIsLost(cluster, journal);
         return jobsHappenOnce(cluster, journal);
       },
@@ -40,7 +40,7 @@ export const rollback: Fault = {
   ],
 };
 
-const addPastTransaction = ({ services: { db, jobs } }: Cluster, key: string) =>
+const addOutsideTransaction = ({ services: { db, jobs } }: Cluster, key: string) =>
   db.transaction(async () => {
     await db.transaction((tx) => jobs.add(tx, quickJob, { key, hold: "nowhere", milliseconds: 0 }));
     throw new Error("rolled back");

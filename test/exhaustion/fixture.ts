@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Installation, type Person, type Project, startInstallation } from "#test/git/installation.ts";
+import { type Installation, type User, type Project, startInstallation } from "#test/git/installation.ts";
 import { gitOutput } from "#test/support/git.ts";
 import { HOSTILE, manyRefs } from "#test/support/hostile-repositories.ts";
 import { type ClientKey, type SshTools, sshTools } from "#test/support/ssh.ts";
@@ -14,36 +14,36 @@ const LARGE_FILE_BYTES = 4_000_000;
 /** The largest file that fits into JSON. */
 const JSON_FILE_BYTES = 9_900_000;
 
-/** Git writes each ref that is pushed to disk by itself, so there are fewer. */
+/** Fewer refs, since git syncs each pushed ref on its own. */
 const REPOSITORIES = { ...HOSTILE, "many refs": (directory: string) => manyRefs(directory, { branches: 1_000 }) };
 
 export type HostileName = keyof typeof HOSTILE;
-/** A repository that was pushed to be costly, with its first commit to compare with. */
+/** A repository that is expensive to read, and its first commit. */
 export type HostileProject = Project & { readonly first: string };
 
-/** An installation with an honest user's private repository, and public ones that an attacker pushed. */
-export interface World {
+/** An installation with a private repository of an honest user and public ones of an attacker. */
+export interface Fixture {
   readonly installation: Installation;
   readonly directory: string;
   readonly tools: SshTools;
-  readonly honest: Person & { readonly key: ClientKey; readonly project: Project };
-  readonly attacker: Person & { readonly privateKey: string };
+  readonly honest: User & { readonly key: ClientKey; readonly project: Project };
+  readonly attacker: User & { readonly privateKey: string };
   readonly hostile: Readonly<Record<HostileName, HostileProject>>;
-  /** A public repository of which a clone takes long if it is not read. */
+  /** A public repository whose clone exceeds all buffers. */
   readonly large: Project;
   close(): Promise<void>;
 }
 
-export async function makeWorld(progress: (text: string) => void, blocks: string): Promise<World> {
+export async function createFixture(progress: (text: string) => void, blocks: string): Promise<Fixture> {
   const directory = await mkdtemp(join(tmpdir(), "fairlead-exhaustion-"));
-  const installation = await startInstallation(watched(blocks));
+  const installation = await startInstallation(instrumented(blocks));
   const tools = await sshTools();
   await installation.server().sshReady();
-  const honest = await withKey(installation, tools, await installation.newPerson("ada"));
-  const attacker = await withKey(installation, tools, await installation.newPerson("mallory"));
-  const project = await newProject(installation, honest, "harbour", "private");
+  const honest = await withKey(installation, tools, await installation.createUser("ada"));
+  const attacker = await withKey(installation, tools, await installation.createUser("mallory"));
+  const project = await createProject(installation, honest, "harbour", "private");
   await pushFiles(installation, honest, project, join(directory, "honest"), HONEST_FILES, HONEST_FILE_BYTES);
-  const large = await newProject(installation, attacker, "large", "public");
+  const large = await createProject(installation, attacker, "large", "public");
   await pushFiles(installation, attacker, large, join(directory, "large"), LARGE_FILES, LARGE_FILE_BYTES);
 
   const hostile: Partial<Record<HostileName, HostileProject>> = {};
@@ -53,7 +53,7 @@ export async function makeWorld(progress: (text: string) => void, blocks: string
     await mkdir(repository);
     await make(repository);
     const first = await gitOutput(["rev-list", "--max-parents=0", "--max-count=1", "main"], { cwd: repository });
-    hostile[name] = { first, ...(await newProject(installation, attacker, name, "public")) };
+    hostile[name] = { first, ...(await createProject(installation, attacker, name, "public")) };
     await push(installation, attacker, hostile[name], repository);
     await rm(repository, { recursive: true, force: true });
     progress(`pushed ${name} in ${((performance.now() - started) / 1000).toFixed(1)} s`);
@@ -74,36 +74,36 @@ export async function makeWorld(progress: (text: string) => void, blocks: string
   };
 }
 
-/** What makes a server report how long its event loop was blocked, and plant a defect. */
-export const watched = (blocks: string, plant?: string): Record<string, string> => ({
+/** Settings that make a server report blocks of its event loop and plant a defect. */
+export const instrumented = (blocks: string, plant?: string): Record<string, string> => ({
   NODE_OPTIONS: `--import ${new URL("inside.ts", import.meta.url).href}`,
   EXHAUSTION_BLOCKS: blocks,
   EXHAUSTION_PLANT: plant ?? "",
 });
 
-async function withKey(installation: Installation, tools: SshTools, person: Person) {
+async function withKey(installation: Installation, tools: SshTools, user: User) {
   const key = await tools.makeKey("ed25519");
-  await installation.call("POST", "/user/keys", { token: person.token, body: { title: "test", key: key.line } });
-  return { ...person, key, privateKey: await readFile(key.file, "utf8") };
+  await installation.call("POST", "/user/keys", { token: user.token, body: { title: "test", key: key.line } });
+  return { ...user, key, privateKey: await readFile(key.file, "utf8") };
 }
 
-async function newProject(
+async function createProject(
   installation: Installation,
-  { token }: Person,
+  { token }: User,
   name: string,
   visibility: string,
 ): Promise<Project> {
-  const made = await installation.call<{ id: number; path_with_namespace: string }>("POST", "/projects", {
+  const created = await installation.call<{ id: number; path_with_namespace: string }>("POST", "/projects", {
     token,
     body: { name, visibility },
   });
-  return { id: made.id, path: made.path_with_namespace };
+  return { id: created.id, path: created.path_with_namespace };
 }
 
-/** Files that cannot be compressed, pushed as one commit. */
+/** Pushes a commit of incompressible files. */
 async function pushFiles(
   installation: Installation,
-  person: Person,
+  user: User,
   project: Project,
   directory: string,
   files: number,
@@ -116,11 +116,11 @@ async function pushFiles(
   await writeFile(join(directory, "json"), randomBytes(JSON_FILE_BYTES));
   await gitOutput(["-c", "core.compression=0", "add", "."], options);
   await gitOutput(["commit", "--quiet", "--message=Begin"], options);
-  await push(installation, person, project, directory);
+  await push(installation, user, project, directory);
   await rm(directory, { recursive: true, force: true });
 }
 
-async function push(installation: Installation, person: Person, project: Project, directory: string) {
+async function push(installation: Installation, user: User, project: Project, directory: string) {
   const refs = ["refs/heads/*:refs/heads/*", "refs/tags/*:refs/tags/*"];
-  await gitOutput(["push", "--quiet", installation.address(project, person), ...refs], { cwd: directory });
+  await gitOutput(["push", "--quiet", installation.address(project, user), ...refs], { cwd: directory });
 }

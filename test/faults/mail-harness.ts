@@ -5,54 +5,54 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Cluster } from "./cluster.ts";
-import { afterUs, freePort, type Process, startProcess, until } from "./supervisor.ts";
+import { runAfterExit, freePort, type Process, startProcess, until } from "./supervisor.ts";
 
 const SERVER = fileURLToPath(import.meta.resolve("./smtp.ts"));
-const START_LIMIT = 30_000;
+const START_TIMEOUT_MS = 30_000;
 
-/** A line that the mail server wrote: that it took a mail, or that it said so. */
-export type Line = Omit<Taking, "answered"> | { readonly said: string };
+/** A log line of the mail server: it accepted a mail, or it answered so. */
+export type Line = Omit<Delivery, "answered"> | { readonly answered: string };
 
-/** A mail that was taken: from which worker, by which server. */
-export interface Taking {
-  readonly taking: string;
+/** A mail that a server accepted from a worker. */
+export interface Delivery {
+  readonly delivery: string;
   readonly id: string;
   readonly worker: string;
   readonly server: string;
   readonly at: number;
-  /** Whether the worker was told. */
+  /** Whether the server sent its answer. */
   readonly answered: boolean;
 }
 
-/** A mail server and workers that send to it, all of them to be killed. */
-export interface Postbox {
+/** A mail server and workers that send to it, which can all be killed. */
+export interface MailHarness {
   readonly workers: Process[];
-  /** Who was killed when: a worker by its name, the server by its process. */
+  /** When workers, by name, and servers, by pid, were killed. */
   readonly kills: Map<string, number>;
   killServer(): Promise<void>;
   killWorker(): Promise<void>;
-  /** Every time that each mail was taken. */
-  takings(): Promise<ReadonlyMap<string, Taking[]>>;
+  /** The deliveries of each mail. */
+  deliveries(): Promise<ReadonlyMap<string, Delivery[]>>;
   close(): Promise<void>;
 }
 
-export async function openPostbox(cluster: Cluster, workerCount: number): Promise<Postbox> {
+export async function startMailHarness(cluster: Cluster, workerCount: number): Promise<MailHarness> {
   const home = await mkdtemp(join(tmpdir(), "fairlead-postbox-"));
-  afterUs('rm -rf "$1"', home);
-  const file = join(home, "taken");
+  runAfterExit('rm -rf "$1"', home);
+  const file = join(home, "deliveries");
   const port = await freePort();
   const kills = new Map<string, number>();
   const named = new Map<Process, string>();
 
   const startServer = async () => {
     const server = startProcess("smtp", "bin/node", [SERVER, String(port), file], {});
-    await until("the mail server", START_LIMIT, () => answers(port));
+    await until("the mail server", START_TIMEOUT_MS, () => answers(port));
     return server;
   };
   const startWorker = () => {
     const name = `mailer-${named.size + 1}`;
     const env = { FAIRLEAD_SMTP_URL: `smtp://127.0.0.1:${port}?name=${name}` };
-    const worker = cluster.startWorker(["mail"], "straight", env);
+    const worker = cluster.startWorker(["mail"], "direct", env);
     named.set(worker, name);
     return worker;
   };
@@ -77,9 +77,9 @@ export async function openPostbox(cluster: Cluster, workerCount: number): Promis
       await kill(worker, named.get(worker) ?? "");
       workers.push(startWorker());
     },
-    async takings() {
+    async deliveries() {
       const lines = (await readFile(file, "utf8").catch(() => "")).split("\n").slice(0, -1);
-      return takingsIn(lines.map((line) => JSON.parse(line) as Line));
+      return deliveriesIn(lines.map((line) => JSON.parse(line) as Line));
     },
     async close() {
       await Promise.all([...workers, server].map((process) => process.stop()));
@@ -88,10 +88,12 @@ export async function openPostbox(cluster: Cluster, workerCount: number): Promis
   };
 }
 
-function takingsIn(lines: readonly Line[]): Map<string, Taking[]> {
-  const said = new Set(lines.flatMap((line) => ("said" in line ? [line.said] : [])));
-  const taken = lines.flatMap((line) => ("said" in line ? [] : [{ ...line, answered: said.has(line.taking) }]));
-  return Map.groupBy(taken, ({ id }) => id);
+function deliveriesIn(lines: readonly Line[]): Map<string, Delivery[]> {
+  const answered = new Set(lines.flatMap((line) => ("delivery" in line ? [] : [line.answered])));
+  const deliveries = lines.flatMap((line) =>
+    "delivery" in line ? [{ ...line, answered: answered.has(line.delivery) }] : [],
+  );
+  return Map.groupBy(deliveries, ({ id }) => id);
 }
 
 async function answers(port: number): Promise<boolean> {
