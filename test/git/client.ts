@@ -2,22 +2,21 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterUs } from "#test/faults/supervisor.ts";
+import { runAfterExit } from "#test/faults/supervisor.ts";
 import { git, gitOutput } from "#test/support/git.ts";
 
-/** What whoever pushed knows of a ref: it was taken, it was refused, or no word came and either may be so. */
+/** What a client knows of a ref it pushed; without a report it may have changed or not. */
 export type Outcome = "done" | "refused" | "unknown";
 
 export interface Change {
-  /** In full. */
+  /** The full ref. */
   readonly ref: string;
   readonly id: string;
 }
 
-export interface Told {
+export interface PushResult {
   readonly outcomes: ReadonlyMap<string, Outcome>;
-  /** What git said beside it. */
-  readonly said: string;
+  readonly output: string;
   readonly code: number | null;
 }
 
@@ -28,25 +27,25 @@ interface PushOptions {
   readonly options?: readonly string[];
 }
 
-/** A repository of somebody who pushes; without files, as commits are made past them. */
+/** A bare repository to push from; its commits are imported without a working tree. */
 export interface Client extends AsyncDisposable {
   readonly directory: string;
-  /** So many commits, each on the one before and with a file of its own, the first on `parent` if there is one. */
-  commits(label: string, count: number, made?: { parent?: string; bytes?: number }): Promise<string[]>;
-  /** A commit on each of these, or a first one where there is none. */
+  /** Creates a chain of commits, each with a file of its own, on top of `parent`. */
+  commits(label: string, count: number, options?: { parent?: string; bytes?: number }): Promise<string[]>;
+  /** Creates a commit on top of each parent, a first commit if it is undefined. */
   commitsOn(label: string, parents: readonly (string | undefined)[], bytes?: number): Promise<string[]>;
-  push(address: string, changes: readonly Change[], options?: PushOptions): Promise<Told>;
+  push(address: string, changes: readonly Change[], options?: PushOptions): Promise<PushResult>;
 }
 
 export async function newClient(): Promise<Client> {
   const directory = await mkdtemp(join(tmpdir(), "fairlead-client-"));
-  afterUs('rm -rf "$1"', directory);
+  runAfterExit('rm -rf "$1"', directory);
   await gitOutput(["init", "--quiet", "--bare", "--initial-branch=main"], { cwd: directory });
   let imported = 0;
   return {
     directory,
     commits(label, count, { parent, bytes } = {}) {
-      const name = `refs/made/${++imported}`;
+      const name = `refs/imported/${++imported}`;
       const parents = Array.from({ length: count }, (_, n) => (n === 0 ? parent : undefined));
       return importCommits(
         directory,
@@ -55,10 +54,10 @@ export async function newClient(): Promise<Client> {
       );
     },
     commitsOn(label, parents, bytes) {
-      const made = ++imported;
+      const batch = ++imported;
       return importCommits(
         directory,
-        parents.map((parent, n) => ({ name: `refs/made/${made}-${n}`, label: `${label} ${n + 1}`, parent })),
+        parents.map((parent, n) => ({ name: `refs/imported/${batch}-${n}`, label: `${label} ${n + 1}`, parent })),
         bytes,
       );
     },
@@ -67,7 +66,7 @@ export async function newClient(): Promise<Client> {
       const specs = changes.map(({ ref, id }) => `${id}:${ref}`);
       const args = ["push", "--porcelain", ...flags, address, ...specs];
       const { stdout, stderr, code } = await git(args, { cwd: directory, env });
-      return { outcomes: outcomesOf(stdout, changes), said: `${stdout}${stderr}`, code };
+      return { outcomes: outcomesOf(stdout, changes), output: `${stdout}${stderr}`, code };
     },
     async [Symbol.asyncDispose]() {
       await rm(directory, { recursive: true, force: true });
@@ -75,14 +74,14 @@ export async function newClient(): Promise<Client> {
   };
 }
 
-interface Made {
-  /** Each commit of a name is on the one before. */
+interface ImportedCommit {
+  /** Commits with the same ref form a chain. */
   readonly name: string;
   readonly label: string;
   readonly parent: string | undefined;
 }
 
-async function importCommits(cwd: string, commits: readonly Made[], bytes = 100): Promise<string[]> {
+async function importCommits(cwd: string, commits: readonly ImportedCommit[], bytes = 100): Promise<string[]> {
   const parts = commits.flatMap(({ name, label, parent }, n) => {
     const content = contentOf(label, bytes);
     const from = parent === undefined ? "" : `from ${parent}\n`;
@@ -94,8 +93,8 @@ async function importCommits(cwd: string, commits: readonly Made[], bytes = 100)
       "\n",
     ];
   });
-  const asked = commits.map((_, n) => `get-mark :${n + 1}\n`);
-  const input = Buffer.concat([...parts, ...asked].map((part) => Buffer.from(part as string)));
+  const queries = commits.map((_, n) => `get-mark :${n + 1}\n`);
+  const input = Buffer.concat([...parts, ...queries].map((part) => Buffer.from(part as string)));
   const args = ["fast-import", "--quiet", "--force", "--cat-blob-fd=1"];
   const { stdout, stderr, code } = await git(args, { cwd, input });
   const ids = stdout.trim().split("\n");
@@ -103,7 +102,7 @@ async function importCommits(cwd: string, commits: readonly Made[], bytes = 100)
   return ids;
 }
 
-/** Lines such as `*\tsource:refs/heads/main\t[new branch]`; one that git could not learn about is unknown. */
+/** Parses lines such as `*\tsource:refs/heads/main\t[new branch]`; a ref without a report is unknown. */
 function outcomesOf(porcelain: string, changes: readonly Change[]): Map<string, Outcome> {
   const outcomes = new Map<string, Outcome>(changes.map(({ ref }) => [ref, "unknown"]));
   for (const [, flag, ref = "", summary = ""] of porcelain.matchAll(/^([ +*=!-])\t[^\t\n]*:([^\t\n]+)\t(.*)$/gm)) {
@@ -113,6 +112,6 @@ function outcomesOf(porcelain: string, changes: readonly Change[]): Map<string, 
   return outcomes;
 }
 
-/** Bytes that hardly get smaller when they are packed, and that no other call has. */
+/** Random content, which does not compress. */
 const contentOf = (label: string, length: number): Buffer =>
   Buffer.concat([Buffer.from(`${label}\n`), randomBytes(length)]);

@@ -2,11 +2,11 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { killBeforeEvents, type Lane, problemsIn, push, type Target } from "./lane.ts";
 
-/** Something that is known to be wrong, which the checks have to find. */
+/** A planted breach that the checks have to find. */
 interface Control {
   readonly name: string;
   readonly sees: RegExp;
-  /** Makes it, looks at it, and mends it. */
+  /** Plants the breach, runs the checks and repairs it. */
   run(lane: Lane): Promise<readonly string[]>;
 }
 
@@ -14,7 +14,7 @@ const firstOf = ({ targets }: Lane): Target => targets[0] as Target;
 
 export const controls: readonly Control[] = [
   {
-    name: "somebody who takes silence for success",
+    name: "a client that takes a missing report for success",
     sees: /was acknowledged and is lost/,
     async run(lane) {
       const target = firstOf(lane);
@@ -42,23 +42,45 @@ export const controls: readonly Control[] = [
     },
   },
   {
-    name: "an event that is told twice",
+    name: "an event that is recorded twice",
     sees: /1 events too many/,
     async run(lane) {
-      const { ask } = lane.installation;
+      const { query } = lane.installation;
       const columns = "created_at, project_id, author_id, action, push_action, ref_type, ref, commit_from, commit_to";
-      const [row] = await ask<{ id: number }>(
+      const [row] = await query<{ id: number }>(
         `insert into events (${columns}) select ${columns} from events
          where project_id = $1 and ref_count is null limit 1 returning id`,
         [firstOf(lane).project.id],
       );
       const found = await problemsIn(lane);
-      await ask("delete from events where id = $1", [row?.id]);
+      await query("delete from events where id = $1", [row?.id]);
       return found;
     },
   },
   {
-    name: "a ref that leads nowhere",
+    name: "an audit row of a push that never happened",
+    sees: /1 audit rows for no recorded push/,
+    async run(lane) {
+      const { project } = firstOf(lane);
+      const connection = await lane.installation.connect();
+      try {
+        await connection.query(
+          `insert into audit_events (event, actor_name, request_id, entity_type, entity_id)
+           values ('repository_pushed', '', 'planted', 'Project', $1)`,
+          [project.id],
+        );
+        const found = await problemsIn(lane);
+        // Triggers keep the audit log append-only.
+        await connection.query("set session_replication_role = replica");
+        await connection.query("delete from audit_events where request_id = 'planted'");
+        return found;
+      } finally {
+        await connection.end();
+      }
+    },
+  },
+  {
+    name: "a ref to a missing object",
     sees: /fsck of project \d+: error: refs\/heads\/nowhere/,
     async run(lane) {
       const target = firstOf(lane);
@@ -70,11 +92,11 @@ export const controls: readonly Control[] = [
     },
   },
   {
-    name: "a push whose intent is forgotten",
+    name: "a push whose intent is lost",
     sees: /no event tells of/,
     async run(lane) {
       await killBeforeEvents(lane, "forgotten");
-      await lane.installation.ask("delete from pushes");
+      await lane.installation.query("delete from pushes");
       await lane.installation.start();
       return problemsIn(lane);
     },

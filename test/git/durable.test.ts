@@ -9,25 +9,25 @@ import { git } from "#test/support/git.ts";
 import { type Client, newClient } from "./client.ts";
 import { type Installation, type Project, startInstallation } from "./installation.ts";
 
-/** What a program asked the system for, and when. */
-interface Call {
+/** A system call and when it ended. */
+interface SystemCall {
   readonly at: number;
   readonly text: string;
 }
 
-interface Watched {
-  /** What all processes of git on the server made durable, in order. */
-  readonly synced: readonly Call[];
-  /** When the client read that its push was taken. */
-  readonly told: number;
+interface TracedPush {
+  /** The fsync calls of all git processes on the server, in order. */
+  readonly synced: readonly SystemCall[];
+  /** When the client read the report. */
+  readonly reportedAt: number;
 }
 
 const GIT = "/usr/bin/git";
 const REFS = ["refs/heads/main", "refs/heads/feature/one", "refs/tags/v1"];
 
-/** What of a push was not on disk when its client was told that it was taken. */
-function lateIn({ synced, told }: Watched, refs: readonly string[]): string[] {
-  const isEarly = (path: RegExp) => synced.some(({ at, text }) => at < told && path.test(text));
+/** The parts of a push that were not on disk when the client read the report. */
+function lateIn({ synced, reportedAt }: TracedPush, refs: readonly string[]): string[] {
+  const isEarly = (path: RegExp) => synced.some(({ at, text }) => at < reportedAt && path.test(text));
   const wanted = new Map<string, RegExp>([
     ["the pack", /<[^>]*\/objects\/[^>]*pack\/tmp_pack_\w+>/],
     ["its index", /<[^>]*\/objects\/[^>]*pack\/tmp_idx_\w+>/],
@@ -36,12 +36,12 @@ function lateIn({ synced, told }: Watched, refs: readonly string[]): string[] {
   return [...wanted].filter(([, path]) => !isEarly(path)).map(([name]) => name);
 }
 
-describe("a push is on disk before its client is told so", () => {
+describe("durability of pushes", () => {
   let installation: Installation;
   let client: Client;
   let directory: string;
-  /** Put between the server and git: what the server runs is watched, with or without what makes it durable. */
-  const watchServer = (option: string) =>
+  /** Installs a wrapper that traces the git of the server. */
+  const traceServer = (option: string) =>
     writeFile(
       join(directory, "git"),
       `#!/bin/sh
@@ -56,7 +56,7 @@ exec ${GIT} "$@"
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), "fairlead-durable-"));
     await chmod(directory, 0o755);
-    await watchServer("");
+    await traceServer("");
     installation = await startInstallation({ PATH: `${directory}:${process.env["PATH"]}` });
     client = await newClient();
   });
@@ -66,8 +66,8 @@ exec ${GIT} "$@"
     await rm(directory, { recursive: true, force: true });
   });
 
-  async function pushed(name: string): Promise<{ project: Project; watched: Watched }> {
-    const project = await installation.newProject(name);
+  async function tracedPush(name: string): Promise<{ project: Project; traced: TracedPush }> {
+    const project = await installation.createProject(name);
     const ids = await client.commitsOn(
       name,
       REFS.map(() => undefined),
@@ -87,14 +87,14 @@ exec ${GIT} "$@"
     const files = (await readdir(directory)).filter((file) => file.startsWith("server."));
     const calls = await Promise.all(files.map((file) => callsIn(join(directory, file))));
     for (const file of files) await rm(join(directory, file));
-    const told = (await callsIn(trace)).find(({ text }) => text.includes("unpack ok"));
-    assert.ok(told, "the client was told");
-    return { project, watched: { synced: calls.flat(), told: told.at } };
+    const report = (await callsIn(trace)).find(({ text }) => text.includes("unpack ok"));
+    assert.ok(report, "the client read the report");
+    return { project, traced: { synced: calls.flat(), reportedAt: report.at } };
   }
 
-  test("its objects and every ref", async () => {
-    const { project, watched } = await pushed("Durable");
-    assert.deepEqual(lateIn(watched, REFS), []);
+  test("objects and refs are on disk before the client reads the report", async () => {
+    const { project, traced } = await tracedPush("Durable");
+    assert.deepEqual(lateIn(traced, REFS), []);
     const { stdout } = await git(["for-each-ref", "--format=%(refname)"], {
       cwd: installation.directory(project) ?? "",
       env: { GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: "safe.directory", GIT_CONFIG_VALUE_0: "*" },
@@ -102,16 +102,16 @@ exec ${GIT} "$@"
     assert.deepEqual(stdout.trimEnd().split("\n").toSorted(), REFS.toSorted());
   });
 
-  test("which would be noticed if it were not so", async () => {
-    await watchServer("-c core.fsync=none");
-    const { watched } = await pushed("Careless");
-    assert.deepEqual(lateIn(watched, REFS), ["the pack", "its index", ...REFS]);
+  test("without fsync the test would fail", async () => {
+    await traceServer("-c core.fsync=none");
+    const { traced } = await tracedPush("Careless");
+    assert.deepEqual(lateIn(traced, REFS), ["the pack", "its index", ...REFS]);
   });
 });
 
-/** Lines such as `4711 1763203923.123456 fsync(7</tmp/…>) = 0 <0.000321>`; the end of a call counts. */
-async function callsIn(file: string): Promise<Call[]> {
-  const calls: Call[] = [];
+/** Parses lines such as `4711 1763203923.123456 fsync(7</tmp/…>) = 0 <0.000321>`; the time is the end of the call. */
+async function callsIn(file: string): Promise<SystemCall[]> {
+  const calls: SystemCall[] = [];
   const begun = new Map<string, string>();
   for (const line of (await readFile(file, "latin1")).split("\n")) {
     const [, pid = "", at = "", text = "", took = "0"] = /^(\d+) +(\d+\.\d+) (.*?)(?: <(\d+\.\d+)>)?$/.exec(line) ?? [];

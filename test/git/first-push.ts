@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { newClient } from "./client.ts";
 import { startInstallation } from "./installation.ts";
 
-/** A project is made and pushed to at once, before anybody had the time to make its repository. */
+/** Pushes to new projects at once, before a job has created their repositories. */
 const LANES = 4;
 const REF = "refs/heads/main";
 
@@ -22,13 +22,13 @@ try {
 for (const problem of problems.slice(0, 20)) console.log(`✖ ${problem}`);
 const sorted = took.toSorted((a, b) => a - b);
 const milliseconds = (part: number) => Math.round(sorted[Math.floor((sorted.length - 1) * part)] ?? 0);
-console.log(`a project made and pushed to: ${milliseconds(0.5)} ms in the middle, ${milliseconds(1)} ms at most`);
+console.log(`a project created and pushed to: ${milliseconds(0.5)} ms in the middle, ${milliseconds(1)} ms at most`);
 console.log(`first-push: ${took.length} passed, ${problems.length} failed`);
 process.exit(problems.length === 0 && took.length === times ? 0 : 1);
 
 async function runLane(lane: number) {
   await using client = await newClient();
-  const person = await installation.newPerson(`person-${lane}`);
+  const user = await installation.createUser(`person-${lane}`);
   const [id = ""] = await client.commits(`lane ${lane}`, 1);
   while (begun < times) {
     const number = begun++;
@@ -36,10 +36,10 @@ async function runLane(lane: number) {
     const { path_with_namespace: path } = await installation.call<{ path_with_namespace: string }>(
       "POST",
       "/projects",
-      { token: person.token, body: { name: `First ${number}` } },
+      { token: user.token, body: { name: `First ${number}` } },
     );
-    const { outcomes, said } = await client.push(installation.address({ id: 0, path }, person), [{ ref: REF, id }]);
+    const { outcomes, output } = await client.push(installation.address({ id: 0, path }, user), [{ ref: REF, id }]);
     if (outcomes.get(REF) === "done") took.push(performance.now() - from);
-    else problems.push(`${number}: ${said}`);
+    else problems.push(`${number}: ${output}`);
   }
 }

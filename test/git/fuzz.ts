@@ -6,35 +6,35 @@ import { type Judge, judgesOf, PLANTS } from "./judges.ts";
 import { randomFrom } from "./random.ts";
 
 /**
- * What git and people send before anybody knows them, damaged in every way: each is read or refused, and nothing else
- * happens. One thread reads and the other watches it, as a reader that hangs cannot say so itself.
+ * Feeds damaged input to the parsers that unauthenticated clients reach: each input is parsed or refused, and nothing
+ * else happens. One thread parses and another watches it, since a parser that hangs cannot report it.
  */
-const LONGEST = 5_000;
-/** What compiling and pools take at one time and not at another is less; a leak of a hundred bytes a case is more. */
-const MOST_MEGABYTES = 64;
-/** Cases before memory is looked at first: by then all is loaded and compiled. */
-const WARM = 5_000;
+const MAX_CASE_MS = 5_000;
+/** Above the variation of compiled code and pools, below a leak of a hundred bytes a case. */
+const MAX_MEGABYTES = 64;
+/** Cases before memory is first measured: by then all code is compiled. */
+const WARM_UP_CASES = 5_000;
 const CONTROL_CASES = 4_000;
-const MOST_SHOWN = 20;
-const LOOKED_EVERY = 250;
+const MAX_SHOWN = 20;
+const POLL_INTERVAL_MS = 250;
 
-interface Share {
+interface Task {
   readonly cases: number;
   readonly seed: number;
   readonly plant?: string;
-  /** The number of the case that is read. */
+  /** The number of the current case. */
   readonly at: Int32Array;
 }
 
-interface Found {
+interface Findings {
   readonly problems: readonly string[];
-  /** By which memory has grown. */
+  /** The growth of memory. */
   readonly megabytes: number;
 }
 
 if (isMainThread) await watch();
-// oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is a window's, and this is a thread's
-else parentPort?.postMessage(await readAll(workerData as Share));
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a window has a target origin, a thread has none
+else parentPort?.postMessage(await runAll(workerData as Task));
 
 async function watch() {
   const { values } = parseArgs({
@@ -46,8 +46,8 @@ async function watch() {
   const { problems, megabytes } = await inThread({ cases, seed });
   const seconds = (performance.now() - from) / 1000;
   let failed = problems.length;
-  for (const problem of problems.slice(0, MOST_SHOWN)) console.log(`✖ ${problem}`);
-  if (megabytes > MOST_MEGABYTES) {
+  for (const problem of problems.slice(0, MAX_SHOWN)) console.log(`✖ ${problem}`);
+  if (megabytes > MAX_MEGABYTES) {
     console.log(`✖ memory has grown by ${megabytes} MB`);
     failed++;
   }
@@ -65,32 +65,32 @@ async function watch() {
   process.exitCode = failed === 0 ? 0 : 1;
 }
 
-/** Reads all cases in a thread of its own; one that stands still at a case is ended there. */
-async function inThread(share: Omit<Share, "at">): Promise<Found> {
+/** Runs all cases in a thread, which is terminated if a case hangs. */
+async function inThread(task: Omit<Task, "at">): Promise<Findings> {
   const at = new Int32Array(new SharedArrayBuffer(4));
-  const worker = new Worker(new URL(import.meta.url), { workerData: { ...share, at } satisfies Share });
+  const worker = new Worker(new URL(import.meta.url), { workerData: { ...task, at } satisfies Task });
   let [last, since] = [-1, performance.now()];
-  const { promise, resolve } = Promise.withResolvers<Found>();
+  const { promise, resolve } = Promise.withResolvers<Findings>();
   const watching = setInterval(() => {
     const now = Atomics.load(at, 0);
     if (now !== last) [last, since] = [now, performance.now()];
-    else if (performance.now() - since > LONGEST) resolve({ problems: [`case ${now} hangs`], megabytes: 0 });
-  }, LOOKED_EVERY);
+    else if (performance.now() - since > MAX_CASE_MS) resolve({ problems: [`case ${now} hangs`], megabytes: 0 });
+  }, POLL_INTERVAL_MS);
   worker.once("message", resolve);
-  worker.once("error", (error) => resolve({ problems: [`the reader died: ${String(error)}`], megabytes: 0 }));
+  worker.once("error", (error) => resolve({ problems: [`the thread died: ${String(error)}`], megabytes: 0 }));
   const found = await promise;
   clearInterval(watching);
   await worker.terminate();
   return found;
 }
 
-async function readAll({ cases, seed, plant, at }: Share): Promise<Found> {
+async function runAll({ cases, seed, plant, at }: Task): Promise<Findings> {
   const judges = judgesOf(plant);
   const problems: string[] = [];
   let before = 0;
-  for (let number = 0; number < cases && problems.length < MOST_SHOWN; number++) {
+  for (let number = 0; number < cases && problems.length < MAX_SHOWN; number++) {
     Atomics.store(at, 0, number);
-    if (number === Math.min(WARM, cases - 1)) before = megabytesUsed();
+    if (number === Math.min(WARM_UP_CASES, cases - 1)) before = megabytesUsed();
     const judge = judges[number % judges.length] as Judge;
     const problem = await tryOne(judge, seed, number);
     if (problem !== undefined) problems.push(`${judge.name}, case ${number}: ${problem}`);
@@ -98,7 +98,7 @@ async function readAll({ cases, seed, plant, at }: Share): Promise<Found> {
   return { problems, megabytes: Math.max(0, Math.round(megabytesUsed() - before)) };
 }
 
-/** A case is made of its number alone, so that it can be made again. */
+/** A case depends on seed and number alone, so that it can be repeated. */
 async function tryOne({ make, problemOf }: Judge, seed: number, number: number): Promise<string | undefined> {
   const random = randomFrom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b));
   const bytes = make(random);
@@ -110,7 +110,7 @@ async function tryOne({ make, problemOf }: Judge, seed: number, number: number):
   }
 }
 
-/** What is held once all is thrown away that can be. */
+/** Memory after a garbage collection. */
 function megabytesUsed(): number {
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();

@@ -15,7 +15,7 @@ import { refsOf } from "./journal.ts";
 const ZERO = "0".repeat(40);
 const PERSON = "Ada <ada@example.com> 1700000000 +0000";
 
-describe("objects that would hurt whoever fetches them", () => {
+describe("objects that would harm clients", () => {
   let installation: Installation;
   let client: Client;
   let project: Project;
@@ -23,7 +23,7 @@ describe("objects that would hurt whoever fetches them", () => {
   before(async () => {
     installation = await startInstallation();
     client = await newClient();
-    project = await installation.newProject("Objects");
+    project = await installation.createProject("Objects");
     address = installation.address(project, { username: "root", token: installation.server().token });
   });
   after(async () => {
@@ -31,7 +31,7 @@ describe("objects that would hurt whoever fetches them", () => {
     await client[Symbol.asyncDispose]();
   });
 
-  /** Writes an object as it is given, whatever git thinks of it. */
+  /** Writes an object without the checks of git. */
   const write = async (type: string, content: Buffer | string) =>
     gitOutput(["hash-object", "-t", type, "-w", "--stdin", "--literally"], { cwd: client.directory, input: content });
   const entry = (mode: string, name: string, id: string) =>
@@ -90,13 +90,13 @@ describe("objects that would hurt whoever fetches them", () => {
     test(`${what} is refused`, async () => {
       const id = await make();
       const ref = "refs/heads/bad";
-      const { outcomes, said } = await client.push(address, [{ ref, id }]);
-      assert.equal(outcomes.get(ref), "refused", said);
+      const { outcomes, output } = await client.push(address, [{ ref, id }]);
+      assert.equal(outcomes.get(ref), "refused", output);
       assert.deepEqual(await refsOf(installation, project), new Map());
     });
   }
 
-  test("what only looks odd is taken", async () => {
+  test("odd but harmless objects are accepted", async () => {
     const odd: Readonly<Record<string, () => Promise<string>>> = {
       "an old mode": async () =>
         commit(await tree(entry("040000", "old", await tree(entry("100644", "a", await blob()))))),
@@ -106,28 +106,28 @@ describe("objects that would hurt whoever fetches them", () => {
     };
     for (const [what, make] of Object.entries(odd)) {
       const ref = `refs/heads/${what.replaceAll(" ", "-")}`;
-      const { outcomes, said } = await client.push(address, [{ ref, id: await make() }]);
-      assert.equal(outcomes.get(ref), "done", `${what}: ${said}`);
+      const { outcomes, output } = await client.push(address, [{ ref, id: await make() }]);
+      assert.equal(outcomes.get(ref), "done", `${what}: ${output}`);
     }
     const found = (await installation.fsck(project)).filter((problem) => !problem.includes("zeroPaddedFilemode"));
     assert.deepEqual(found, []);
   });
 });
 
-describe("packs that are more than they seem", () => {
-  const MOST = 8 * 2 ** 20;
-  /** Megabytes that all processes of git of the server may hold together while they look at one. */
-  const MOST_MEGABYTES = 400;
-  const LONGEST = 60_000;
+describe("malformed packs", () => {
+  const MAX_PACK_BYTES = 8 * 2 ** 20;
+  /** Megabytes that all git processes of the server may hold together. */
+  const MAX_MEGABYTES = 400;
+  const MAX_DURATION_MS = 60_000;
   let installation: Installation;
   let project: Project;
   before(async () => {
-    installation = await startInstallation({ FAIRLEAD_GIT_MAX_PACK: String(MOST) });
-    project = await installation.newProject("Packs");
+    installation = await startInstallation({ FAIRLEAD_GIT_MAX_PACK: String(MAX_PACK_BYTES) });
+    project = await installation.createProject("Packs");
   });
   after(() => installation.close());
 
-  /** Pushes a pack that was made by hand, and tells what was answered and how much memory git took. */
+  /** Pushes a handmade pack, and returns the answer and the memory that git used. */
   async function pushPack(pack: Buffer, id: string) {
     const { url, token, pid } = installation.server();
     const words = " report-status side-band-64k agent=test";
@@ -149,12 +149,12 @@ describe("packs that are more than they seem", () => {
     }
   }
 
-  test("one that is larger than it may be is refused, and nothing is kept of it", async () => {
+  test("a pack above the limit is refused, and nothing of it is stored", async () => {
     await using client = await newClient();
-    const [id = ""] = await client.commits("large", 1, { bytes: 2 * MOST });
+    const [id = ""] = await client.commits("large", 1, { bytes: 2 * MAX_PACK_BYTES });
     const address = installation.address(project, { username: "root", token: installation.server().token });
-    const { outcomes, said } = await client.push(address, [{ ref: "refs/heads/large", id }]);
-    assert.equal(outcomes.get("refs/heads/large"), "refused", said);
+    const { outcomes, output } = await client.push(address, [{ ref: "refs/heads/large", id }]);
+    assert.equal(outcomes.get("refs/heads/large"), "refused", output);
     assert.deepEqual(await refsOf(installation, project), new Map());
     const { stdout } = await git(["count-objects", "-v"], {
       cwd: installation.directory(project) ?? "",
@@ -181,34 +181,34 @@ describe("packs that are more than they seem", () => {
     });
   }
 
-  // More than git is let to hold at once.
+  // More than the memory limit of git.
   const megabytes = 1_100;
   let zeros: Promise<Buffer> | undefined;
   const bombs = { "a file": 3, "a directory": 2, "a commit": 1 } as const;
   for (const [what, type] of Object.entries(bombs)) {
-    test(`${what} of more than a gigabyte costs no more memory than there is for it`, async () => {
+    test(`${what} of more than a gigabyte stays within the memory limit`, async () => {
       const packed = Buffer.concat([objectHead(type, megabytes * 2 ** 20), await (zeros ??= deflatedZeros(megabytes))]);
       const { status, text, most, took } = await pushPack(packOf([packed]), "1".repeat(40));
       assert.equal(status, 200);
       assert.match(text, /ng refs\/heads\/bomb/);
-      assert.ok(most < MOST_MEGABYTES, `git held ${Math.round(most)} MB`);
-      assert.ok(took < LONGEST, `it took ${Math.round(took)} ms`);
+      assert.ok(most < MAX_MEGABYTES, `git held ${Math.round(most)} MB`);
+      assert.ok(took < MAX_DURATION_MS, `it took ${Math.round(took)} ms`);
     });
   }
 
-  test("a file that its differences make of 60 kilobytes a gigabyte is refused before it is one", async () => {
+  test("a delta chain that expands 60 kilobytes to a gigabyte is refused before it is expanded", async () => {
     const { pack, id } = deltaBomb(2, 150);
     const { status, text, most, took } = await pushPack(pack, id);
     assert.ok(status < 500, String(status));
     assert.doesNotMatch(text, /ok refs/);
-    assert.ok(most < MOST_MEGABYTES, `git held ${Math.round(most)} MB`);
-    assert.ok(took < LONGEST, `it took ${Math.round(took)} ms`);
+    assert.ok(most < MAX_MEGABYTES, `git held ${Math.round(most)} MB`);
+    assert.ok(took < MAX_DURATION_MS, `it took ${Math.round(took)} ms`);
   });
 });
 
 const TRUSTING = { GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: "safe.directory", GIT_CONFIG_VALUE_0: "*" };
 
-/** So many megabytes of zeros as they stand in a pack, without ever being whole in memory. */
+/** Megabytes of zeros as in a pack, compressed without holding all of them in memory. */
 async function deflatedZeros(megabytes: number): Promise<Buffer> {
   const parts = Readable.from(Array.from({ length: megabytes }, () => ZEROS));
   return buffer(parts.pipe(createDeflate()));
@@ -217,7 +217,7 @@ async function deflatedZeros(megabytes: number): Promise<Buffer> {
 const ZEROS = Buffer.alloc(2 ** 20);
 const TYPES = { 1: "commit", 2: "tree", 3: "blob", 4: "tag" } as const;
 
-/** Type and length as they stand before an object in a pack: four bits of the length, then seven a byte. */
+/** Encodes type and length of an object in a pack: four bits of the length, then seven a byte. */
 function objectHead(type: number, length: number): Buffer {
   const bytes = [(type << 4) | (length % 16)];
   for (let rest = Math.floor(length / 16); rest > 0; rest = Math.floor(rest / 128)) {
@@ -234,7 +234,7 @@ function packOf(objects: readonly Buffer[]): Buffer {
   return Buffer.concat([body, createHash("sha1").update(body).digest()]);
 }
 
-/** A small file, and differences on it that each repeat the one before many times. */
+/** A small file and a chain of deltas that each repeat the previous one many times. */
 function deltaBomb(levels: number, times: number) {
   const base = Buffer.alloc(60_000);
   const objects = [Buffer.concat([objectHead(3, base.length), deflateSync(base)])];
@@ -251,14 +251,14 @@ function deltaBomb(levels: number, times: number) {
     if (level < levels - 1) id = objectId("blob", Buffer.alloc(result));
     length = result;
   }
-  // Which of them is asked for makes no difference: all are looked at.
+  // Git checks all of them, whichever the ref points to.
   return { pack: packOf(objects), id };
 }
 
 const objectId = (type: string, content: Buffer) =>
   createHash("sha1").update(`${type} ${content.length}\0`).update(content).digest("hex");
 
-/** Seven bits a byte, the lowest first. */
+/** Encodes seven bits a byte, the lowest first. */
 function sizeOf(size: number): Buffer {
   const bytes = [size % 128];
   for (let rest = Math.floor(size / 128); rest > 0; rest = Math.floor(rest / 128)) {
@@ -275,7 +275,7 @@ const copyOf = (offset: number, length: number): Buffer =>
     ...[length & 0xff, (length >> 8) & 0xff, (length >> 16) & 0xff],
   );
 
-/** Megabytes that the processes below one hold together. */
+/** The memory of all descendants of a process, in megabytes. */
 function megabytesOfChildren(parent: number): number {
   const found = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

@@ -8,16 +8,16 @@ import { longestBlock } from "#test/support/event-loop.ts";
 import { listen } from "#test/support/wire.ts";
 
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
-/** Wide enough for a process full of other tests; `npm run test:exhaustion` holds a server of its own to 100 ms. */
+/** Generous, since other tests share the process; `npm run test:exhaustion` expects 100 ms of a server of its own. */
 const MAX_BLOCK_MS = 250;
 
 interface Case {
   readonly make: (directory: string) => Promise<void>;
-  /** What is asked for, and whether the response is less than all there is. */
+  /** Requests, and whether each response is complete. */
   readonly reads: Readonly<Record<string, "whole" | "truncated" | "refused">>;
 }
 
-/** Smaller than what an attacker would push, where less shows the same. */
+/** Smaller than an attack where that shows the same. */
 const CASES: Readonly<Record<string, Case>> = {
   "long messages": {
     make: (directory) => hostile.longMessages(directory, { commits: 104 }),
@@ -112,7 +112,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
-describe("reading a repository that was made to be expensive", () => {
+describe("reading expensive repositories", () => {
   let app: TestApp;
   let port: number;
   before(async () => {
@@ -122,12 +122,12 @@ describe("reading a repository that was made to be expensive", () => {
   after(() => app.close());
 
   for (const [name, { make, reads }] of Object.entries(CASES)) {
-    test(`${name}: every response is small, and nobody else waits for it`, async () => {
+    test(`${name}: every response is small and does not block others`, async () => {
       const base = await publicProject(make);
       for (const [path, expected] of Object.entries(reads)) {
         const { status, bytes, headers, block } = await read(`${base}/${path}`);
-        const told = status === 413 || status === 404 ? "refused" : headers.has("x-truncated") ? "truncated" : "whole";
-        assert.deepEqual([path, told], [path, expected], `${path} answered ${status}`);
+        const kind = status === 413 || status === 404 ? "refused" : headers.has("x-truncated") ? "truncated" : "whole";
+        assert.deepEqual([path, kind], [path, expected], `${path} answered ${status}`);
         assert.ok(status < 500, `${path} answered ${status}`);
         assert.ok(bytes <= MAX_ANSWER_BYTES, `${path} answered ${bytes} bytes`);
         assert.ok(block < MAX_BLOCK_MS, `${path} took ${Math.round(block)} ms of the event loop at once`);
@@ -135,7 +135,7 @@ describe("reading a repository that was made to be expensive", () => {
     });
   }
 
-  /** Where the API has the repository that `make` makes, as nobody in particular sees it. */
+  /** Creates a public repository and returns its path in the API. */
   async function publicProject(make: Case["make"]): Promise<string> {
     const { token, username } = await app.makeUser();
     const payload = { name: `code ${username}`, visibility: "public", default_branch: "main" };
@@ -156,7 +156,7 @@ describe("reading a repository that was made to be expensive", () => {
   }
 
   const roots = new Map<string, string>();
-  /** The first commit of the history, which has no name. */
+  /** The id of the first commit. */
   async function rootOf(address: string): Promise<string> {
     if (!address.includes("ROOT")) return "";
     const project = /projects\/(\d+)/.exec(address)?.[1] ?? "";

@@ -12,7 +12,7 @@ import { git, gitOutput } from "#test/support/git.ts";
 import { type ClientKey, type SshTools, sshTools } from "#test/support/ssh.ts";
 import { send } from "#test/support/wire.ts";
 import { type Client, newClient } from "./client.ts";
-import { type Installation, type Person, type Project, startInstallation } from "./installation.ts";
+import { type Installation, type User, type Project, startInstallation } from "./installation.ts";
 import { judgesOf } from "./judges.ts";
 import { randomFrom } from "./random.ts";
 
@@ -24,9 +24,9 @@ describe("hostile use of git", () => {
   let client: Client;
   let tools: SshTools;
   let project: Project;
-  let person: Person;
+  let user: User;
   let key: ClientKey;
-  /** Where nothing must ever be written. */
+  /** A directory that must stay empty. */
   let outside: string;
   let tip: string;
 
@@ -36,19 +36,19 @@ describe("hostile use of git", () => {
     client = await newClient();
     tools = await sshTools();
     outside = await mkdtemp(join(tmpdir(), "fairlead-outside-"));
-    person = await installation.newPerson("mallory");
-    project = await installation.newProject("Harbour", { visibility: "private" });
+    user = await installation.createUser("mallory");
+    project = await installation.createProject("Harbour", { visibility: "private" });
     await installation.call("POST", `/projects/${project.id}/members`, {
-      body: { user_id: person.id, access_level: 40 },
+      body: { user_id: user.id, access_level: 40 },
     });
     key = await tools.makeKey("ed25519");
-    await installation.call("POST", "/user/keys", { token: person.token, body: { title: "mallory", key: key.line } });
+    await installation.call("POST", "/user/keys", { token: user.token, body: { title: "mallory", key: key.line } });
     const ids = await client.commits("harbour", 3);
     tip = ids.at(-1) ?? "";
-    const { code, said } = await client.push(installation.address(project, person), [
+    const { code, output } = await client.push(installation.address(project, user), [
       { ref: "refs/heads/main", id: tip },
     ]);
-    assert.equal(code, 0, said);
+    assert.equal(code, 0, output);
   });
   after(async () => {
     await installation.close();
@@ -58,19 +58,19 @@ describe("hostile use of git", () => {
   });
 
   const port = () => Number(new URL(installation.server().url).port);
-  const basic = () => `Basic ${Buffer.from(`mallory:${person.token}`).toString("base64")}`;
-  const ask = (method: string, target: string, body?: object) =>
+  const basic = () => `Basic ${Buffer.from(`mallory:${user.token}`).toString("base64")}`;
+  const request = (method: string, target: string, body?: object) =>
     send(port(), method, target, {
       headers: {
         host: "localhost",
-        ...(target.startsWith("/api/") ? { "private-token": person.token } : { authorization: basic() }),
+        ...(target.startsWith("/api/") ? { "private-token": user.token } : { authorization: basic() }),
         ...(body && { "content-type": "application/json" }),
       },
       ...(body && { body: JSON.stringify(body) }),
     });
   const env = () => tools.gitEnv(tools.withKey(key));
 
-  /** Every file of the installation that is not PostgreSQL's, with its size and when it was changed. */
+  /** Size and mtime of every file of the installation except those of PostgreSQL. */
   const snapshot = () =>
     globSync(join(installation.dataDir, "**/*"), { withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -81,7 +81,7 @@ describe("hostile use of git", () => {
       })
       .toSorted();
 
-  /** What a repository is besides objects and refs: none of it may ever change by a request. */
+  /** The files of a repository other than objects and refs, which no request may change. */
   const settingsOf = async () => {
     const directory = installation.directory(project) ?? "";
     const names = (await readdir(directory)).filter(
@@ -92,7 +92,7 @@ describe("hostile use of git", () => {
     return { names: names.toSorted(), contents };
   };
 
-  /** Names that a program would take for an option, a command or another place. */
+  /** Names that a program could take for an option, a command or another path. */
   const names = () => {
     const file = join(outside, "canary");
     return [
@@ -156,14 +156,14 @@ describe("hostile use of git", () => {
   const repository = () => `/api/v4/projects/${project.id}/repository`;
 
   describe("names that are options or commands", () => {
-    test("would write to a file, if git were handed them so", async () => {
+    test("the control: git itself would write to a file", async () => {
       const file = join(outside, "proof");
       await git(["log", `--output=${file}`], { cwd: installation.directory(project) ?? "", env: TRUSTING });
       assert.ok(existsSync(file));
       await rm(file);
     });
 
-    test("read nothing else and write nothing at all", async () => {
+    test("reads find nothing else and write nothing", async () => {
       const before = snapshot();
       const base = repository();
       for (const name of names()) {
@@ -190,9 +190,9 @@ describe("hostile use of git", () => {
           ],
           ...[`${base}/branches?search=${q}`, `${base}/tags?search=${q}`, `${base}/contributors?ref=${q}`],
         ]) {
-          const { status, text } = await ask("GET", target);
+          const { status, text } = await request("GET", target);
           assert.ok(status < 500, `${status} for ${target}: ${text.slice(0, 200)}`);
-          assert.ok(!text.includes("root:x:") && !text.includes("[core]"), `${target} told what is outside`);
+          assert.ok(!text.includes("root:x:") && !text.includes("[core]"), `${target} exposed an outside file`);
           if (name.startsWith("-"))
             assert.ok(status >= 400 || /\?(search|path)=/.test(target), `${status} for ${target}`);
         }
@@ -201,7 +201,7 @@ describe("hostile use of git", () => {
       assert.deepEqual(snapshot(), before);
     });
 
-    test("are at most names when somebody writes", async () => {
+    test("writes use them only as names", async () => {
       const before = await settingsOf();
       const base = repository();
       const action = (path: string) => ({ action: "create", file_path: path, content: "x" });
@@ -234,7 +234,7 @@ describe("hostile use of git", () => {
           ["POST", `${base}/files/${n}`, { branch: "main", commit_message: message, content: "x" }],
           ["POST", `${base}/commits/${n}/revert`, { branch: "main" }],
         ] as const) {
-          const { status, text } = await ask(method, target, body);
+          const { status, text } = await request(method, target, body);
           assert.ok(status < 500, `${status} for ${method} ${target} ${JSON.stringify(body)}: ${text.slice(0, 200)}`);
         }
       }
@@ -244,16 +244,16 @@ describe("hostile use of git", () => {
     });
   });
 
-  describe("addresses that lead elsewhere", () => {
+  describe("paths that escape", () => {
     const SERVICE = "info/refs?service=git-upload-pack";
     const served = async (target: string) => {
-      const { status, text } = await ask("GET", target);
+      const { status, text } = await request("GET", target);
       assert.ok(status < 500, `${status} for ${target}`);
-      assert.ok(!text.includes("root:x:") && !text.includes("[core]"), `${target} told what is outside`);
+      assert.ok(!text.includes("root:x:") && !text.includes("[core]"), `${target} exposed an outside file`);
       return status === 200 && text.startsWith("001e# service=");
     };
 
-    test("open nothing, however they are written", async () => {
+    test("find nothing, in any encoding", async () => {
       const name = projectRepository(project.id);
       assert.equal(await served(`/${project.path}.git/${SERVICE}`), true);
       for (const place of [
@@ -302,7 +302,7 @@ describe("hostile use of git", () => {
       }
     });
 
-    test("to the files of a repository do not exist", async () => {
+    test("files of a repository are not served", async () => {
       const directory = installation.directory(project) ?? "";
       const real = globSync("objects/**/*.{pack,idx}", { cwd: directory });
       assert.ok(real.length > 0);
@@ -329,7 +329,7 @@ describe("hostile use of git", () => {
         ],
         ...real,
       ]) {
-        const { status } = await ask("GET", `/${project.path}.git/${file}`);
+        const { status } = await request("GET", `/${project.path}.git/${file}`);
         assert.equal(status, 404, file);
       }
       for (const query of [
@@ -339,14 +339,14 @@ describe("hostile use of git", () => {
         "?service=upload-pack",
         "?service=git-upload-pack%00",
       ]) {
-        const { status, text } = await ask("GET", `/${project.path}.git/info/refs${query}`);
+        const { status, text } = await request("GET", `/${project.path}.git/info/refs${query}`);
         assert.ok(status >= 400 && status < 500, `${status} for info/refs${query}`);
         assert.ok(!text.includes(tip), query);
       }
     });
   });
 
-  describe("what git obeys on the server", () => {
+  describe("configuration and hooks of the server", () => {
     const push = (lines: readonly string[], pack = Buffer.alloc(0)) =>
       send(port(), "POST", `/${project.path}.git/git-receive-pack`, {
         headers: {
@@ -357,7 +357,7 @@ describe("hostile use of git", () => {
         body: Buffer.concat([...lines.map((line, at) => packet(at === 0 ? `${line}\0${WORDS}` : line)), FLUSH, pack]),
       });
 
-    test("is not changed by a ref that is named like it", async () => {
+    test("a ref with the name of a file does not change them", async () => {
       const before = [snapshot(), await settingsOf()];
       for (const ref of [
         ...["config", "HEAD", "hooks/pre-receive", "../config", "refs/../config", "refs/heads/../../config"],
@@ -392,7 +392,7 @@ describe("hostile use of git", () => {
       assert.deepEqual([snapshot(), await settingsOf()], before);
     });
 
-    test("are our hooks, which none but their owner can write", async () => {
+    test("hooks are writable only by their owner", async () => {
       const directory = join(import.meta.dirname, "../../src/git/hooks");
       for (const path of [directory, ...(await readdir(directory)).map((name) => join(directory, name))]) {
         assert.equal(statSync(path).mode & 0o022, 0, path);
@@ -400,21 +400,21 @@ describe("hostile use of git", () => {
       assert.ok(!existsSync(join(installation.directory(project) ?? "", "hooks")));
     });
 
-    test("is no option of a push", async () => {
-      const address = installation.address(project, person);
+    test("push options do not reach them", async () => {
+      const address = installation.address(project, user);
       const file = join(outside, "option");
       const options = [`ci;touch ${file}`, `$(touch ${file})`, "a=b", "--receive-pack=x", "%00", "x".repeat(1024)];
       const given = options.flatMap((option) => ["-o", option]);
       const taken = await client.push(address, [{ ref: "refs/heads/optional", id: tip }], { options: given });
-      assert.equal(taken.outcomes.get("refs/heads/optional"), "done", taken.said);
+      assert.equal(taken.outcomes.get("refs/heads/optional"), "done", taken.output);
       for (const odd of [
         ["-o", "a\tb"],
         ["-o", "\u00e9"],
         ["-o", "x".repeat(1025)],
         Array.from({ length: 17 }, (_, n) => `-oa${n}`),
       ]) {
-        const { outcomes, said } = await client.push(address, [{ ref: "refs/heads/odd", id: tip }], { options: odd });
-        assert.equal(outcomes.get("refs/heads/odd"), "refused", said);
+        const { outcomes, output } = await client.push(address, [{ ref: "refs/heads/odd", id: tip }], { options: odd });
+        assert.equal(outcomes.get("refs/heads/odd"), "refused", output);
       }
       assert.deepEqual(await readdir(outside), []);
     });
@@ -424,7 +424,7 @@ describe("hostile use of git", () => {
     const shell = (options: readonly string[], command: readonly string[] = []) =>
       tools.ssh([...tools.withKey(key), ...options], installation.sshPort, command, "echo reached\nexit\n");
 
-    test("there is no shell, no terminal, no other program and no way on", async () => {
+    test("there is no shell, terminal, other program or forwarding", async () => {
       const file = join(outside, "ssh");
       for (const greeted of [await shell([]), await shell(["-tt"])]) assert.doesNotMatch(greeted.stdout, /reached/);
       for (const [what, ended] of Object.entries({
@@ -448,7 +448,7 @@ describe("hostile use of git", () => {
       }
     });
 
-    test("the environment of git is not the client's to choose", async () => {
+    test("a client cannot set the environment of git", async () => {
       const file = join(outside, "env");
       const set = ["GIT_TRACE", "GIT_CONFIG_GLOBAL", "LD_PRELOAD", "GIT_SSH_COMMAND", "GIT_DIR"].map(
         (name) => `${name}=${file}`,
@@ -459,7 +459,7 @@ describe("hostile use of git", () => {
       assert.deepEqual(await readdir(outside), []);
     });
 
-    test("a sentence is understood whole or not at all, of 50,000", () => {
+    test("of 50,000 random commands each is accepted whole or refused", () => {
       const judge = judgesOf().find(({ name }) => name === "commands");
       assert.ok(judge);
       const random = randomFrom(64);
@@ -469,10 +469,10 @@ describe("hostile use of git", () => {
       }
     });
 
-    test("a flood of handshakes that lead to nothing leaves everybody else alone", async () => {
+    test("a flood of handshakes does not slow others", async () => {
       const reads = async () => {
         const from = performance.now();
-        assert.equal((await ask("GET", `/api/v4/projects/${project.id}`)).status, 200);
+        assert.equal((await request("GET", `/api/v4/projects/${project.id}`)).status, 200);
         return performance.now() - from;
       };
       const idle = Math.max(...(await inTurn(20, reads)));
@@ -495,9 +495,9 @@ describe("hostile use of git", () => {
     });
   });
 
-  describe("a project that is closed", () => {
-    test("is closed to the next request, while others clone it", async () => {
-      const open = await installation.newProject("Open", { visibility: "public" });
+  describe("a project that becomes private", () => {
+    test("is refused to the next request, while others clone it", async () => {
+      const open = await installation.createProject("Open", { visibility: "public" });
       const address = `${installation.server().url}/${open.path}.git`;
       const ids = await client.commits("open", 1, { bytes: 1_000_000 });
       await client.push(installation.address(open, { username: "root", token: installation.server().token }), [
@@ -524,22 +524,22 @@ describe("hostile use of git", () => {
   });
 });
 
-describe("more work than there are hands", () => {
+describe("more pushes than slots", () => {
   let installation: Installation;
   before(async () => {
     installation = await startInstallation({ FAIRLEAD_GIT_PROCESSES: "1" });
   });
   after(() => installation.close());
 
-  test("waits for a while or is refused with 503, and goes on when hands are free", async () => {
-    const project = await installation.newProject("Busy");
+  test("wait for a while or are refused with 503, and succeed when slots are free", async () => {
+    const project = await installation.createProject("Busy");
     await using client = await newClient();
     const [id = ""] = await client.commits("busy", 1);
     const root = { username: "root", token: installation.server().token };
     const address = installation.address(project, root);
-    const { code, said } = await client.push(address, [{ ref: "refs/heads/main", id }]);
-    assert.equal(code, 0, said);
-    // Each says that it will push and then sends nothing.
+    const { code, output } = await client.push(address, [{ ref: "refs/heads/main", id }]);
+    assert.equal(code, 0, output);
+    // Each begins a push and then sends nothing.
     const stalled = Array.from({ length: 9 }, (_, n) => {
       const socket = connect(Number(new URL(installation.server().url).port), "127.0.0.1");
       socket.on("error", () => {});
@@ -555,7 +555,7 @@ describe("more work than there are hands", () => {
     await sleep(1_000);
     const refused = await client.push(address, [{ ref: "refs/heads/other", id }]);
     assert.notEqual(refused.outcomes.get("refs/heads/other"), "done");
-    assert.match(refused.said, /503/);
+    assert.match(refused.output, /503/);
     const api = await fetch(`${installation.server().url}/api/v4/version`, {
       headers: { "private-token": root.token },
     });
@@ -563,7 +563,7 @@ describe("more work than there are hands", () => {
     for (const socket of stalled) socket.destroy();
     await sleep(3_000);
     const again = await client.push(address, [{ ref: "refs/heads/other", id }]);
-    assert.equal(again.outcomes.get("refs/heads/other"), "done", again.said);
+    assert.equal(again.outcomes.get("refs/heads/other"), "done", again.output);
   });
 });
 
@@ -571,7 +571,7 @@ describe("20,000 tags in one push", () => {
   let installation: Installation;
   let storage: string;
   before(async () => {
-    // Each tag is made durable by itself; what that takes on a disk is not the question here.
+    // Every tag is synced on its own, which this test does not measure.
     storage = await mkdtemp(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "fairlead-tags-"));
     installation = await startInstallation({ FAIRLEAD_STORAGES: `default=${storage}` });
   });
@@ -580,38 +580,40 @@ describe("20,000 tags in one push", () => {
     await rm(storage, { recursive: true, force: true });
   });
 
-  test("are taken, told of once, and fetched", async () => {
+  test("are accepted, recorded as one event, and fetched", async () => {
     await using client = await newClient();
     const cwd = client.directory;
     const tools = await sshTools();
     const key = await tools.makeKey("ed25519");
     await installation.call("POST", "/user/keys", { body: { title: "many", key: key.line } });
     await installation.server().sshReady();
-    const project = await installation.newProject("Many");
+    const project = await installation.createProject("Many");
     const [id = ""] = await client.commits("many", 1);
     const input = Array.from({ length: 20_000 }, (_, n) => `create refs/tags/v${n} ${id}\n`).join("");
     await gitOutput(["update-ref", "--stdin"], { cwd, input });
-    // Over HTTP git itself compares each of so many with each.
+    // Over HTTP the git client takes quadratic time for so many refs.
     const address = installation.sshAddress(project);
     const env = tools.gitEnv(tools.withKey(key));
     const { code, stderr } = await git(["push", address, "refs/tags/*:refs/tags/*"], { cwd, env });
     assert.equal(code, 0, stderr.slice(0, 500));
-    const events = await installation.ask("select ref_type, ref_count from events where project_id = $1", [project.id]);
+    const events = await installation.query("select ref_type, ref_count from events where project_id = $1", [
+      project.id,
+    ]);
     assert.deepEqual(events, [{ ref_type: "tag", ref_count: 20_000 }]);
     const listed = await gitOutput(["ls-remote", "--tags", address], { cwd, env });
     assert.equal(listed.split("\n").length, 20_000);
     await tools.close();
   });
 
-  test("are refused each by itself where no file could have such a name", async () => {
+  test("are refused one by one if their names are too long for a file", async () => {
     await using client = await newClient();
-    const project = await installation.newProject("Refused");
+    const project = await installation.createProject("Refused");
     const [id = ""] = await client.commits("many", 1);
     const address = installation.address(project, { username: "root", token: installation.server().token });
     const changes = Array.from({ length: 500 }, (_, n) => ({ ref: `refs/heads/${"x".repeat(300)}-${n}`, id }));
-    const { outcomes, said } = await client.push(address, changes);
-    assert.deepEqual(new Set(outcomes.values()), new Set(["refused"]), said.slice(0, 500));
-    assert.ok(!said.includes(storage), "nobody learns where a repository is");
+    const { outcomes, output } = await client.push(address, changes);
+    assert.deepEqual(new Set(outcomes.values()), new Set(["refused"]), output.slice(0, 500));
+    assert.ok(!output.includes(storage), "the path of the repository is not exposed");
   });
 });
 

@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
 import { projectRepository } from "#git/storages/storage.ts";
-import { afterUs, freePort } from "#test/faults/supervisor.ts";
+import { runAfterExit, freePort } from "#test/faults/supervisor.ts";
 import { git } from "#test/support/git.ts";
 import { type RunningServer, startServer } from "#test/support/server.ts";
 
-/** A person who pushes. */
-export interface Person {
+/** A user with a token. */
+export interface User {
   readonly id: number;
   readonly username: string;
   readonly token: string;
@@ -22,59 +22,59 @@ export interface Project {
   readonly path: string;
 }
 
-interface Called {
+interface CallOptions {
   readonly token?: string;
   readonly body?: object;
 }
 
-/** A server with real repositories, which can be killed and started again on what it had. */
+/** A server with real repositories, which can be killed and restarted on the same data. */
 export interface Installation {
   readonly dataDir: string;
   readonly sshPort: number;
   server(): RunningServer;
-  /** Starts the server again after its end, on the same port. */
+  /** Starts the server again on the same port after it ended. */
   start(): Promise<void>;
-  /** Ends the server and starts it again with other settings beside those it had. */
+  /** Stops the server and starts it again with additional settings. */
   restart(settings: Record<string, string>): Promise<void>;
-  /** `kill -9` of the server, alone or with all processes of git that it has; PostgreSQL goes on. */
+  /** `kill -9` of the server, alone or with all its git processes; PostgreSQL keeps running. */
   kill(options?: { readonly withGit?: boolean }): Promise<void>;
-  /** Another server on the same data. */
-  another(): Promise<Another>;
-  /** Asks for what must be done, as the administrator unless told otherwise. */
-  call<T>(method: string, path: string, called?: Called): Promise<T>;
-  /** Asks PostgreSQL, past all that is tested. */
-  ask<Row extends object>(statement: string, values?: unknown[]): Promise<Row[]>;
-  /** A connection to PostgreSQL for what spans statements. */
+  /** Starts another server on the same data. */
+  startSecond(): Promise<ServerHandle>;
+  /** Calls the API, by default as the administrator; throws unless it succeeds. */
+  call<T>(method: string, path: string, options?: CallOptions): Promise<T>;
+  /** Queries PostgreSQL directly. */
+  query<Row extends object>(statement: string, values?: unknown[]): Promise<Row[]>;
+  /** A connection to PostgreSQL, for transactions and locks. */
   connect(): Promise<pg.Client>;
-  newPerson(username: string, scopes?: readonly string[]): Promise<Person>;
-  newProject(name: string, body?: object): Promise<Project>;
-  addDeveloper(project: Project, person: Person): Promise<void>;
-  /** What git is told for HTTP. */
-  address(project: Project, by: Pick<Person, "username" | "token">): string;
+  createUser(username: string, scopes?: readonly string[]): Promise<User>;
+  createProject(name: string, body?: object): Promise<Project>;
+  addDeveloper(project: Project, user: User): Promise<void>;
+  /** The URL of a repository with credentials. */
+  address(project: Project, by: Pick<User, "username" | "token">): string;
   sshAddress(project: Project): string;
-  /** The directory that the server keeps the repository in, once it is made. */
+  /** The directory of a repository, once it exists. */
   directory(project: Project): string | undefined;
-  /** What `git fsck --full --strict` has to say against a repository. */
+  /** The problems that `git fsck --full --strict` finds in a repository. */
   fsck(project: Project): Promise<string[]>;
   close(): Promise<void>;
 }
 
-export interface Another {
+export interface ServerHandle {
   readonly server: RunningServer;
   readonly sshPort: number;
 }
 
 export async function startInstallation(settings: Record<string, string> = {}): Promise<Installation> {
   const dataDir = await mkdtemp(join(tmpdir(), "fairlead-git-"));
-  afterUs('sleep 1; rm -rf "$1"', dataDir);
-  // A run that is told to end takes its servers along.
+  runAfterExit('sleep 1; rm -rf "$1"', dataDir);
+  // A terminated run stops its servers.
   process.once("SIGTERM", () => process.exit(1));
   await chmod(dataDir, 0o755);
   const sshPort = await freePort();
-  const kept: Record<string, string> = { ...settings, FAIRLEAD_DATA_DIR: dataDir };
-  const start = (port: number) => startServer({ ...kept, FAIRLEAD_SSH_PORT: String(port) });
+  const current: Record<string, string> = { ...settings, FAIRLEAD_DATA_DIR: dataDir };
+  const start = (port: number) => startServer({ ...current, FAIRLEAD_SSH_PORT: String(port) });
   let server = await start(sshPort);
-  Object.assign(kept, { FAIRLEAD_DATABASE_URL: server.databaseUrl, FAIRLEAD_ROOT_TOKEN: server.token });
+  Object.assign(current, { FAIRLEAD_DATABASE_URL: server.databaseUrl, FAIRLEAD_ROOT_TOKEN: server.token });
   const others: RunningServer[] = [];
 
   const connect = async () => {
@@ -83,11 +83,15 @@ export async function startInstallation(settings: Record<string, string> = {}): 
     await client.connect();
     return client;
   };
-  // Lanes ask at the same time, and a connection answers one of them.
+  // Lanes query concurrently.
   const database = new pg.Pool({ connectionString: server.databaseUrl, application_name: "harness", max: 4 });
   database.on("error", () => {});
 
-  const call = async <T>(method: string, path: string, { token = server.token, body }: Called = {}): Promise<T> => {
+  const call = async <T>(
+    method: string,
+    path: string,
+    { token = server.token, body }: CallOptions = {},
+  ): Promise<T> => {
     const response = await fetch(`${server.url}/api/v4${path}`, {
       method,
       headers: { "private-token": token, ...(body && { "content-type": "application/json" }) },
@@ -102,7 +106,7 @@ export async function startInstallation(settings: Record<string, string> = {}): 
 
   const startAgain = async () => {
     server = await startServer({
-      ...kept,
+      ...current,
       FAIRLEAD_SSH_PORT: String(sshPort),
       FAIRLEAD_PORT: new URL(server.url).port,
     });
@@ -115,45 +119,45 @@ export async function startInstallation(settings: Record<string, string> = {}): 
     start: startAgain,
     async restart(settings) {
       await server.stop();
-      Object.assign(kept, settings);
+      Object.assign(current, settings);
       await startAgain();
       await server.sshReady();
     },
     async kill({ withGit = false } = {}) {
-      // A server that stands still starts no further process while the others are looked up.
+      // A paused server starts no further process while its children are looked up.
       process.kill(server.pid, "SIGSTOP");
-      const family = withGit ? await descendantsOf(server.pid) : [];
-      for (const pid of [server.pid, ...family]) killed(pid);
+      const descendants = withGit ? await descendantsOf(server.pid) : [];
+      for (const pid of [server.pid, ...descendants]) killProcess(pid);
       await server.exited();
       await server.stop();
     },
-    async another() {
+    async startSecond() {
       const port = await freePort();
       const second = await start(port);
       others.push(second);
       return { server: second, sshPort: port };
     },
     call,
-    ask: async <Row extends object>(statement: string, values: unknown[] = []) =>
+    query: async <Row extends object>(statement: string, values: unknown[] = []) =>
       (await database.query<Row>(statement, values)).rows,
     connect,
-    async newPerson(username, scopes = ["api"]) {
+    async createUser(username, scopes = ["api"]) {
       const columns = { username, name: username, email: `${username}@example.com` };
       const body = { ...columns, force_random_password: true, skip_confirmation: true };
       const { id } = await call<{ id: number }>("POST", "/users", { body });
-      const made = await call<{ token: string }>("POST", `/users/${id}/personal_access_tokens`, {
+      const created = await call<{ token: string }>("POST", `/users/${id}/personal_access_tokens`, {
         body: { name: "test", scopes },
       });
-      return { id, username, token: made.token };
+      return { id, username, token: created.token };
     },
-    async newProject(name, body = {}) {
-      const made = await call<{ id: number; path_with_namespace: string }>("POST", "/projects", {
+    async createProject(name, body = {}) {
+      const created = await call<{ id: number; path_with_namespace: string }>("POST", "/projects", {
         body: { name, ...body },
       });
-      return { id: made.id, path: made.path_with_namespace };
+      return { id: created.id, path: created.path_with_namespace };
     },
-    async addDeveloper({ id }, person) {
-      await call("POST", `/projects/${id}/members`, { body: { user_id: person.id, access_level: 30 } });
+    async addDeveloper({ id }, user) {
+      await call("POST", `/projects/${id}/members`, { body: { user_id: user.id, access_level: 30 } });
     },
     address: ({ path }, { username, token }) => `${server.url.replace("://", `://${username}:${token}@`)}/${path}.git`,
     sshAddress: ({ path }) => `ssh://git@127.0.0.1:${sshPort}/${path}.git`,
@@ -161,8 +165,8 @@ export async function startInstallation(settings: Record<string, string> = {}): 
     async fsck(project) {
       const cwd = directory(project);
       if (cwd === undefined) return [`project ${project.id} has no repository`];
-      const { stdout, stderr, code } = await soundness(cwd);
-      // A branch that HEAD names and nobody has pushed is no fault.
+      const { stdout, stderr, code } = await runFsck(cwd);
+      // HEAD may point to a branch that was not pushed yet.
       const lines = `${stdout}\n${stderr}`
         .split("\n")
         .filter((line) => /^(error|warning|missing|broken|bad)/.test(line));
@@ -177,15 +181,15 @@ export async function startInstallation(settings: Record<string, string> = {}): 
   };
 }
 
-/** Looks again where packs were put together meanwhile: those that fsck had found at its start are then gone. */
-async function soundness(cwd: string, tries = 5): Promise<Awaited<ReturnType<typeof git>>> {
+/** Repeats fsck if a repack removed packs while it ran. */
+async function runFsck(cwd: string, tries = 5): Promise<Awaited<ReturnType<typeof git>>> {
   const packs = async () => new Set(await readdir(join(cwd, "objects/pack")).catch((): string[] => []));
   const before = await packs();
   const found = await git(["fsck", "--full", "--strict", "--no-dangling"], {
     cwd,
     env: { GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: "safe.directory", GIT_CONFIG_VALUE_0: "*" },
   });
-  return tries > 1 && before.symmetricDifference(await packs()).size > 0 ? soundness(cwd, tries - 1) : found;
+  return tries > 1 && before.symmetricDifference(await packs()).size > 0 ? runFsck(cwd, tries - 1) : found;
 }
 
 async function descendantsOf(parent: number): Promise<number[]> {
@@ -196,10 +200,10 @@ async function descendantsOf(parent: number): Promise<number[]> {
   return childrenOf(parent);
 }
 
-function killed(pid: number) {
+function killProcess(pid: number) {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It ended by itself a moment ago.
+    // It has already ended.
   }
 }

@@ -2,14 +2,13 @@ import { gitOutput } from "#test/support/git.ts";
 import type { Outcome } from "./client.ts";
 import type { Installation, Project } from "./installation.ts";
 
-/** One push of one or more refs, and what whoever pushed knows of each. */
-export interface Pushed {
+/** A push and what the client knows of each of its refs. */
+export interface PushRecord {
   readonly project: Project;
   readonly refs: readonly { readonly ref: string; readonly id: string; readonly outcome: Outcome }[];
   /** Whether all of its refs change or none. */
   readonly atomic?: boolean;
-  /** What git said. */
-  readonly said: string;
+  readonly output: string;
 }
 
 interface EventRow {
@@ -18,43 +17,44 @@ interface EventRow {
   readonly ref_count: number | null;
 }
 
-/** More refs than these in one push are told of as one event. */
-const MOST_TOLD_EACH = 3;
+/** More refs than these in one push are one event. */
+const MAX_SINGLE_EVENTS = 3;
 
-/** What is wrong with a repository and its events, given all that was ever pushed to it. */
+/** Compares a repository and its events with all pushes to it, and returns the problems. */
 export async function problemsOf(
   installation: Installation,
   project: Project,
-  pushes: readonly Pushed[],
+  pushes: readonly PushRecord[],
   { quick = false } = {},
 ): Promise<string[]> {
   const problems: string[] = [];
   const reachable = await historyOf(installation, project);
   const isThere = ({ ref, id }: { ref: string; id: string }) => reachable.get(ref)?.has(id) ?? false;
   const expected: EventRow[] = [];
-  for (const { refs, atomic, said } of pushes) {
+  for (const { refs, atomic, output } of pushes) {
     const there = refs.filter(isThere);
     for (const each of refs) {
       const found = isThere(each);
       if (each.outcome === "done" && !found) problems.push(`${each.ref} was acknowledged and is lost`);
-      if (each.outcome === "refused" && found) problems.push(`${each.ref} was refused and is there: ${said}`);
+      if (each.outcome === "refused" && found) problems.push(`${each.ref} was refused and is there: ${output}`);
     }
     if (atomic && there.length > 0 && there.length < refs.length) {
       problems.push(`of an atomic push ${there.length} of ${refs.length} refs are there`);
     }
-    if (there.length > MOST_TOLD_EACH) expected.push({ ref: null, commit_to: null, ref_count: there.length });
+    if (there.length > MAX_SINGLE_EVENTS) expected.push({ ref: null, commit_to: null, ref_count: there.length });
     else expected.push(...there.map(({ ref, id }) => ({ ref: shortName(ref), commit_to: id, ref_count: null })));
   }
-  problems.push(...compared(expected, await eventsOf(installation, project)));
+  problems.push(...compareEvents(expected, await eventsOf(installation, project)));
+  problems.push(...(await auditProblems(installation, project)));
   for (const { refs, new_ids } of await intentsOf(installation, project)) {
     const there = refs.filter((ref, at) => isThere({ ref, id: new_ids[at] ?? "" }));
-    if (there.length > 0) problems.push(`${there.join(", ")} changed and the push is not settled`);
+    if (there.length > 0) problems.push(`${there.join(", ")} changed and the push is not finished`);
   }
   if (!quick) problems.push(...(await installation.fsck(project)));
   return problems.map((problem) => `${project.path}: ${problem}`);
 }
 
-/** Where each ref points. */
+/** The target of each ref. */
 export async function refsOf(installation: Installation, project: Project): Promise<Map<string, string>> {
   const cwd = installation.directory(project);
   if (cwd === undefined) return new Map();
@@ -63,32 +63,47 @@ export async function refsOf(installation: Installation, project: Project): Prom
   return new Map(lines.map((line) => line.split(" ") as [string, string]));
 }
 
-/** The commits that each ref leads to, its own first. */
+/** The commits reachable from each ref. */
 export async function historyOf(installation: Installation, project: Project): Promise<Map<string, Set<string>>> {
   const refs = await refsOf(installation, project);
   const cwd = installation.directory(project);
   if (cwd === undefined || refs.size === 0) return new Map();
   const lines = (await inRepository(["rev-list", "--parents", "--all"], cwd)).split("\n");
   const parents = new Map(lines.map((line) => [line.slice(0, 40), line.split(" ").slice(1)]));
-  const leadsTo = (id: string) => {
+  const reachableFrom = (id: string) => {
     const found = new Set([id]);
     for (const each of found) for (const parent of parents.get(each) ?? []) found.add(parent);
     return found;
   };
-  return new Map([...refs].map(([ref, id]) => [ref, leadsTo(id)]));
+  return new Map([...refs].map(([ref, id]) => [ref, reachableFrom(id)]));
 }
 
-const trusting = { GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: "safe.directory", GIT_CONFIG_VALUE_0: "*" };
-const inRepository = (args: readonly string[], cwd: string) => gitOutput(args, { cwd, env: trusting });
+const trustingEnv = { GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: "safe.directory", GIT_CONFIG_VALUE_0: "*" };
+const inRepository = (args: readonly string[], cwd: string) => gitOutput(args, { cwd, env: trustingEnv });
 
-const eventsOf = ({ ask }: Installation, { id }: Project) =>
-  ask<EventRow>("select ref, commit_to, ref_count from events where project_id = $1 and push_action is not null", [id]);
+const eventsOf = ({ query }: Installation, { id }: Project) =>
+  query<EventRow>("select ref, commit_to, ref_count from events where project_id = $1 and push_action is not null", [
+    id,
+  ]);
 
-/** What nobody has seen the end of; of a push that nothing came of it stays for a while. */
-export const intentsOf = ({ ask }: Installation, { id }: Project) =>
-  ask<{ refs: string[]; new_ids: string[] }>("select refs, new_ids from pushes where project_id = $1", [id]);
+/** Each transaction that recorded a push must have inserted one audit row, and no other transaction any. */
+async function auditProblems({ query }: Installation, { id }: Project): Promise<string[]> {
+  const rows = await query<{ recorded: boolean; audits: number }>(
+    `with recorded as (select distinct xmin::text as tx from events where project_id = $1 and push_action is not null),
+       audited as (select xmin::text as tx, count(*)::int as audits from audit_events
+         where entity_type = 'Project' and entity_id = $1 and event = 'repository_pushed' group by 1)
+     select r.tx is not null as recorded, coalesce(a.audits, 0) as audits
+     from recorded r full join audited a on a.tx = r.tx where r.tx is null or a.audits is distinct from 1`,
+    [id],
+  );
+  return rows.map(({ recorded, audits }) => `${audits} audit rows for ${recorded ? "a" : "no"} recorded push`);
+}
 
-function compared(expected: readonly EventRow[], found: readonly EventRow[]): string[] {
+/** The unfinished pushes; the intent of a failed one stays for a while. */
+export const intentsOf = ({ query }: Installation, { id }: Project) =>
+  query<{ refs: string[]; new_ids: string[] }>("select refs, new_ids from pushes where project_id = $1", [id]);
+
+function compareEvents(expected: readonly EventRow[], found: readonly EventRow[]): string[] {
   const counts = new Map<string, number>();
   const count = (row: EventRow, by: number) => {
     const name = row.ref_count === null ? `${shortName(row.ref ?? "")} at ${row.commit_to}` : `${row.ref_count} refs`;

@@ -2,7 +2,7 @@ import { createECDH } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { Readable } from "node:stream";
 import { packet, FLUSH, packetsIn } from "#git/pkt-line.ts";
-import { type PushRequest, pushList, readPushRequest } from "#git/push-commands.ts";
+import { type PushRequest, encodePushRequest, readPushRequest } from "#git/push-commands.ts";
 import { isObjectId } from "#git/refs.ts";
 import { Refusal } from "#lib/refusal.ts";
 import { readSshKey } from "#lib/ssh-keys.ts";
@@ -10,19 +10,19 @@ import { isSignedByToken, isTokenKind } from "#lib/ssh-signatures.ts";
 import { readGitCommand } from "#ssh/commands.ts";
 import { damaged, type Random } from "./random.ts";
 
-/** One reader of what strangers send: a case for it, and what is wrong with what it made of that. */
+/** Makes cases for one parser and checks its results. */
 export interface Judge {
   readonly name: string;
   make(random: Random): Buffer;
-  /** Throws what the reader throws. */
+  /** Throws what the parser throws. */
   problemOf(bytes: Buffer, random: Random): Promise<string | undefined> | string | undefined;
 }
 
-const READERS = { packetsIn, readPushRequest, readSshKey, readGitCommand };
+const PARSERS = { packetsIn, readPushRequest, readSshKey, readGitCommand };
 
-/** Defects of readers, and by what they must be found. */
-export const PLANTS: Readonly<Record<string, { readonly sees: RegExp; readonly put: Partial<typeof READERS> }>> = {
-  "a reader that trusts a length": {
+/** Planted defects of parsers, and the problems by which they must be found. */
+export const PLANTS: Readonly<Record<string, { readonly sees: RegExp; readonly put: Partial<typeof PARSERS> }>> = {
+  "a parser that trusts a length": {
     sees: /packets.*RangeError/,
     put: {
       packetsIn(bytes) {
@@ -31,7 +31,7 @@ export const PLANTS: Readonly<Record<string, { readonly sees: RegExp; readonly p
       },
     },
   },
-  "a ref that is not looked at": {
+  "a ref that is not checked": {
     sees: /is no ref/,
     put: {
       async readPushRequest(input) {
@@ -40,7 +40,7 @@ export const PLANTS: Readonly<Record<string, { readonly sees: RegExp; readonly p
       },
     },
   },
-  "a comment that is not looked at": {
+  "a comment that is not checked": {
     sees: /control characters/,
     put: {
       readSshKey(text) {
@@ -49,7 +49,7 @@ export const PLANTS: Readonly<Record<string, { readonly sees: RegExp; readonly p
       },
     },
   },
-  "a reader that hangs": {
+  "a parser that hangs": {
     sees: /hangs/,
     put: {
       readGitCommand(text) {
@@ -59,20 +59,20 @@ export const PLANTS: Readonly<Record<string, { readonly sees: RegExp; readonly p
   },
 };
 
-/** All readers, one of them with a defect if a plant is named. */
+/** The checks of all parsers, one of them with the named defect. */
 export function judgesOf(plant?: string): readonly Judge[] {
-  const tried = { ...READERS, ...(plant !== undefined && PLANTS[plant]?.put) };
+  const parsers = { ...PARSERS, ...(plant !== undefined && PLANTS[plant]?.put) };
   const keys = keysOfAllKinds();
   return [
     {
       name: "pushes",
       make: (random) => damaged(random, random.pick(PUSHES), random.pick(PUSHES)),
       async problemOf(bytes, random) {
-        const whole = await refusedOr(() => tried.readPushRequest(Readable.from([bytes], { objectMode: false })));
+        const whole = await refusedOr(() => parsers.readPushRequest(Readable.from([bytes], { objectMode: false })));
         const inParts = await refusedOr(() =>
-          tried.readPushRequest(Readable.from(parts(bytes, random), { objectMode: false })),
+          parsers.readPushRequest(Readable.from(parts(bytes, random), { objectMode: false })),
         );
-        if (!isDeepStrictEqual(whole, inParts)) return "it is read otherwise when it comes in parts";
+        if (!isDeepStrictEqual(whole, inParts)) return "chunks change the result";
         return whole === undefined ? undefined : problemOfRequest(whole);
       },
     },
@@ -80,10 +80,10 @@ export function judgesOf(plant?: string): readonly Judge[] {
       name: "packets",
       make: (random) => damaged(random, random.pick(PUSHES), random.pick(PUSHES)),
       async problemOf(bytes) {
-        const packets = await refusedOr(() => tried.packetsIn(bytes));
+        const packets = await refusedOr(() => parsers.packetsIn(bytes));
         if (packets === undefined) return undefined;
         const again = Buffer.concat([...packets.map(packet), FLUSH]);
-        // Digits may be large or small.
+        // Hexadecimal digits may be in upper or lower case.
         const same = again.toString("latin1").toLowerCase() === bytes.toString("latin1", 0, again.length).toLowerCase();
         return same ? undefined : "its packets are not what was sent";
       },
@@ -93,13 +93,13 @@ export function judgesOf(plant?: string): readonly Judge[] {
       make: (random) => keyText(random, keys),
       problemOf(bytes) {
         const text = bytes.toString();
-        const read = tried.readSshKey(text);
+        const read = parsers.readSshKey(text);
         if ("problem" in read) return read.problem === "" ? "it is refused without a reason" : undefined;
         const { kind, blob, comment, fingerprintSha256, fingerprintMd5 } = read.key;
         const line = `${kind} ${blob} ${comment}`.trim();
-        // oxlint-disable-next-line no-control-regex -- none may be in what is shown and stored
+        // oxlint-disable-next-line no-control-regex -- a key is shown and stored without control characters
         if (/[\u0000-\u0008\u000a-\u001f]/.test(line)) return "it has control characters";
-        const again = tried.readSshKey(line);
+        const again = parsers.readSshKey(line);
         if (!("key" in again) || again.key.fingerprintSha256 !== fingerprintSha256) return "it is not read again alike";
         if (!/^[0-9a-f]{2}(:[0-9a-f]{2}){15}$/.test(fingerprintMd5)) return "its fingerprint is none";
         if (isTokenKind(kind) && isSignedByToken(kind, Buffer.from(blob, "base64"), bytes, bytes.subarray(0, 69))) {
@@ -113,7 +113,7 @@ export function judgesOf(plant?: string): readonly Judge[] {
       make: (random) => damaged(random, random.pick(COMMANDS), random.pick(COMMANDS)),
       problemOf(bytes) {
         const text = bytes.toString();
-        const command = tried.readGitCommand(text);
+        const command = parsers.readGitCommand(text);
         if (command === undefined) return undefined;
         const { service, path } = command;
         if (!text.startsWith(`git-${service} `) && !text.startsWith(`git ${service} `))
@@ -126,7 +126,7 @@ export function judgesOf(plant?: string): readonly Judge[] {
   ];
 }
 
-/** A value, or undefined where it was refused; whatever else is thrown is thrown on. */
+/** Returns undefined if the input is refused; throws any other error. */
 async function refusedOr<T>(read: () => T | Promise<T>): Promise<T | undefined> {
   try {
     return await read();
@@ -144,7 +144,9 @@ async function problemOfRequest(request: PushRequest): Promise<string | undefine
       return `'${ref}' is no ref`;
   }
   if (request.changes.length === 0) return undefined;
-  const again = await readPushRequest(Readable.from([pushList(request, request.changes)], { objectMode: false }));
+  const again = await readPushRequest(
+    Readable.from([encodePushRequest(request, request.changes)], { objectMode: false }),
+  );
   return isDeepStrictEqual(again.changes, request.changes) && isDeepStrictEqual(again.shallow, request.shallow)
     ? undefined
     : "git is handed other changes than were read";
@@ -160,31 +162,37 @@ function* parts(bytes: Buffer, random: Random): Iterable<Buffer> {
 
 const ID = ["a", "b", "c"].map((digit) => digit.repeat(40));
 const ZERO = "0".repeat(40);
-const WORDS = " report-status-v2 side-band-64k quiet atomic object-format=sha1 agent=git/2.39.5";
+const CAPABILITIES = " report-status-v2 side-band-64k quiet atomic object-format=sha1 agent=git/2.39.5";
 
-/** Requests as git makes them. */
+/** Valid requests of git. */
 const PUSHES: readonly Buffer[] = [
-  Buffer.concat([packet(`${ZERO} ${ID[0]} refs/heads/main\0${WORDS}`), FLUSH, Buffer.from("PACK\0\0\0\u0002\0\0\0\0")]),
   Buffer.concat([
-    packet(`${ID[0]} ${ID[1]} refs/heads/main\0${WORDS}\n`),
+    packet(`${ZERO} ${ID[0]} refs/heads/main\0${CAPABILITIES}`),
+    FLUSH,
+    Buffer.from("PACK\0\0\0\u0002\0\0\0\0"),
+  ]),
+  Buffer.concat([
+    packet(`${ID[0]} ${ID[1]} refs/heads/main\0${CAPABILITIES}\n`),
     packet(`${ID[1]} ${ZERO} refs/heads/feature/one\n`),
     packet(`${ZERO} ${ID[2]} refs/tags/v1.0\n`),
     FLUSH,
   ]),
   Buffer.concat([
     packet(`shallow ${ID[2]}`),
-    packet(`${ZERO} ${ID[0]} refs/heads/größe\0${WORDS} push-options`),
+    packet(`${ZERO} ${ID[0]} refs/heads/größe\0${CAPABILITIES} push-options`),
     FLUSH,
     packet("ci.skip"),
     packet("title=a; b\n"),
     FLUSH,
   ]),
   Buffer.concat([
-    ...Array.from({ length: 40 }, (_, n) => packet(`${ZERO} ${ID[0]} refs/heads/b-${n}${n === 0 ? `\0${WORDS}` : ""}`)),
+    ...Array.from({ length: 40 }, (_, n) =>
+      packet(`${ZERO} ${ID[0]} refs/heads/b-${n}${n === 0 ? `\0${CAPABILITIES}` : ""}`),
+    ),
     FLUSH,
   ]),
   FLUSH,
-  Buffer.concat([packet(`push-cert\0${WORDS}\n`), packet("certificate version 0.1\n"), FLUSH]),
+  Buffer.concat([packet(`push-cert\0${CAPABILITIES}\n`), packet("certificate version 0.1\n"), FLUSH]),
 ];
 
 const COMMANDS = [
@@ -203,14 +211,14 @@ const field = (content: Buffer | string) => {
   length.writeUInt32BE(bytes.length);
   return Buffer.concat([length, bytes]);
 };
-/** A point of a curve, the same each time. */
+/** A fixed point of a curve. */
 function point(curve: string, bytes: number): Buffer {
   const secret = createECDH(curve);
   secret.setPrivateKey(Buffer.alloc(bytes, 1));
   return secret.getPublicKey();
 }
 
-/** Keys of all kinds: what they call themselves, and the fields of their blobs. */
+/** A key of each type. */
 function keysOfAllKinds(): { readonly kind: string; readonly blob: Buffer }[] {
   const modulus = Buffer.concat([Buffer.of(0), Buffer.alloc(256, 0xc7)]);
   const kinds: readonly (readonly [kind: string, ...fields: (Buffer | string)[]])[] = [

@@ -10,13 +10,13 @@ import {
   newLane,
   problemsIn,
   pushAll,
-  settled,
-  silent,
+  reconciled,
+  countUnreported,
 } from "./lane.ts";
 
 /**
- * The server is killed in the middle of pushes and started again: what was acknowledged is there, what was not is there
- * wholly or not at all, and whatever is there is told of, once and soon.
+ * Kills the server during pushes and restarts it: acknowledged pushes must have happened, others wholly or not at all,
+ * and whatever happened must be recorded once and soon.
  */
 const { values } = parseArgs({
   options: {
@@ -30,11 +30,11 @@ for (const [name, count] of Object.entries({ times, lanes })) {
   if (!Number.isInteger(count) || count < 1) throw new Error(`--${name} must be a whole number from 1`);
 }
 
-/** Every so many rounds the kill comes between the refs and their events; otherwise at any time. */
-const WORST_EVERY = 4;
+/** Every fourth kill comes between refs and events, the others at a random time. */
+const WORST_CASE_INTERVAL = 4;
 
 const problems: string[] = [];
-const told: number[] = [];
+const recordDelays: number[] = [];
 const refs = { done: 0, refused: 0, there: 0, absent: 0 };
 let [begun, passed, worst, seen] = [0, 0, 0, 0];
 await Promise.all(Array.from({ length: Math.min(lanes, times) }, (_, number) => runLane(number)));
@@ -42,9 +42,9 @@ await Promise.all(Array.from({ length: Math.min(lanes, times) }, (_, number) => 
 for (const problem of problems.slice(0, 20)) console.log(`✖ ${problem}`);
 console.log(`${passed} kills of a server with four pushes under way, ${worst} of them between refs and events`);
 console.log(
-  `${refs.done} refs acknowledged, ${refs.refused} refused; of those without a word ${refs.there} there, ${refs.absent} not`,
+  `${refs.done} refs acknowledged, ${refs.refused} refused; of those without a report ${refs.there} there, ${refs.absent} not`,
 );
-console.log(`everything told of after the start: ${delays(told)}`);
+console.log(`everything recorded after the restart: ${delays(recordDelays)}`);
 console.log(`kill: ${passed + seen} passed, ${problems.length} failed`);
 process.exit(problems.length === 0 && passed === times ? 0 : 1);
 
@@ -58,28 +58,28 @@ async function runLane(number: number) {
     const from = performance.now();
     await pushAll(lane, "quiet");
     const usual = performance.now() - from;
-    complain("before any kill", await problemsIn(lane));
+    addProblems("before any kill", await problemsIn(lane));
     while (begun < times && problems.length === 0) {
       const round = begun++;
-      const found = await hurt(lane, round, usual).catch((error: unknown) => [String(error)]);
-      complain(`kill ${round + 1}`, found);
+      const found = await killAndCheck(lane, round, usual).catch((error: unknown) => [String(error)]);
+      addProblems(`kill ${round + 1}`, found);
       if (found.length === 0) passed++;
     }
-    complain("at the end", await problemsIn(lane));
-    if (number === 0 && problems.length === 0) await prove(lane);
+    addProblems("at the end", await problemsIn(lane));
+    if (number === 0 && problems.length === 0) await runControls(lane);
   } finally {
     await installation.close();
   }
 }
 
-function complain(when: string, found: readonly string[]) {
+function addProblems(when: string, found: readonly string[]) {
   problems.push(...found.map((problem) => `${when}: ${problem}`));
 }
 
-async function hurt(lane: Lane, round: number, usual: number): Promise<string[]> {
-  // Every other round changes the refs that the one before has made.
+async function killAndCheck(lane: Lane, round: number, usual: number): Promise<string[]> {
+  // Every other round updates the refs that the previous one created.
   const label = `round-${Math.floor(round / 2)}`;
-  const isWorst = round % WORST_EVERY === WORST_EVERY - 1;
+  const isWorst = round % WORST_CASE_INTERVAL === WORST_CASE_INTERVAL - 1;
   const pushed = isWorst
     ? await killBeforeEvents(lane, label)
     : await killWhilePushing(lane, label, Math.random() * usual * 1.2);
@@ -91,22 +91,22 @@ async function hurt(lane: Lane, round: number, usual: number): Promise<string[]>
   }
 
   await lane.installation.start();
-  told.push(await settled(lane));
-  const { there, absent } = await silent(lane, pushed);
+  recordDelays.push(await reconciled(lane));
+  const { there, absent } = await countUnreported(lane, pushed);
   refs.done += outcomes.filter((outcome) => outcome === "done").length;
   refs.refused += outcomes.filter((outcome) => outcome === "refused").length;
   refs.there += there;
   refs.absent += absent;
   found.push(...(await problemsIn(lane)));
-  // Nothing that the dead process left stands in the way of the next push.
-  for (const { refs: again, said } of await pushAll(lane, label)) {
-    if (again.some(({ outcome }) => outcome !== "done")) found.push(`the next push was not taken: ${said}`);
+  // What the killed process left behind does not block the next push.
+  for (const { refs: again, output } of await pushAll(lane, label)) {
+    if (again.some(({ outcome }) => outcome !== "done")) found.push(`the next push failed: ${output}`);
   }
   return found;
 }
 
-/** The same checks on what is known to be wrong. */
-async function prove(lane: Lane) {
+/** Runs the checks on planted breaches. */
+async function runControls(lane: Lane) {
   for (const { name, sees, run } of controls) {
     const found = await run(lane).catch((error: unknown) => [String(error)]);
     const match = found.find((problem) => sees.test(problem));

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { until } from "#test/support/until.ts";
 import type { Client, Outcome } from "./client.ts";
 import type { Installation, Project } from "./installation.ts";
-import { historyOf, problemsOf, type Pushed, refsOf } from "./journal.ts";
+import { historyOf, problemsOf, type PushRecord, refsOf } from "./journal.ts";
 
-/** Milliseconds from the new start within which everything that is there is told of. */
-const TOLD_WITHIN = 30_000;
-/** Bytes of a commit, so that some pushes die while they are sent and others when they are written. */
-const LARGEST = 3_000_000;
+/** After a restart all pushes are recorded within this time. */
+const RECORD_TIMEOUT_MS = 30_000;
+/** So large that some pushes are killed during the transfer and others when refs change. */
+const MAX_COMMIT_BYTES = 3_000_000;
 
 const KINDS = [
   { name: "one ref", refs: 1, atomic: false },
@@ -16,50 +16,50 @@ const KINDS = [
   { name: "five refs atomic", refs: 5, atomic: true },
 ] as const;
 
-/** What one kind of push goes to, with all that was ever pushed there. */
+/** A project for one kind of push, with all pushes to it. */
 export interface Target {
   readonly refs: number;
   readonly atomic: boolean;
   readonly project: Project;
-  readonly pushes: Pushed[];
+  readonly pushes: PushRecord[];
 }
 
-/** A server that is killed again and again while somebody pushes. */
+/** A server that is killed repeatedly during pushes. */
 export interface Lane {
   readonly installation: Installation;
   readonly client: Client;
   readonly targets: readonly Target[];
-  /** Whether the processes of git die with the server. */
+  /** Whether git processes are killed with the server. */
   readonly withGit: boolean;
 }
 
 export async function newLane(installation: Installation, client: Client, withGit: boolean): Promise<Lane> {
   const targets: Target[] = [];
   for (const { name, refs, atomic } of KINDS) {
-    targets.push({ refs, atomic, project: await installation.newProject(`Kill ${name}`), pushes: [] });
+    targets.push({ refs, atomic, project: await installation.createProject(`Kill ${name}`), pushes: [] });
   }
   return { installation, client, targets, withGit };
 }
 
-/** Each kind of push at once, each to its own repository; the journal keeps what came of it. */
-export const pushAll = (lane: Lane, label: string): Promise<Pushed[]> =>
+/** Runs a push of each kind concurrently, each to its own repository. */
+export const pushAll = (lane: Lane, label: string): Promise<PushRecord[]> =>
   Promise.all(lane.targets.map((target) => push(lane, target, label)));
 
-/** Refs of the label that are there move on from where they are, others are made. */
-export async function push({ installation, client }: Lane, target: Target, label: string): Promise<Pushed> {
+/** Pushes a new commit to each ref of a label, and creates missing refs. */
+export async function push({ installation, client }: Lane, target: Target, label: string): Promise<PushRecord> {
   const { project, refs, atomic, pushes } = target;
   const names = Array.from({ length: refs }, (_, n) => `refs/heads/${label}-${n}`);
   const there = await refsOf(installation, project);
   const parents = names.map((name) => there.get(name));
-  const ids = await client.commitsOn(label, parents, Math.round(Math.random() ** 3 * LARGEST));
+  const ids = await client.commitsOn(label, parents, Math.round(Math.random() ** 3 * MAX_COMMIT_BYTES));
   const changes = names.map((ref, n) => ({ ref, id: ids[n] ?? "" }));
   const root = { username: "root", token: installation.server().token };
-  const { outcomes, said } = await client.push(installation.address(project, root), changes, { atomic });
+  const { outcomes, output } = await client.push(installation.address(project, root), changes, { atomic });
   const outcomeOf = (ref: string): Outcome => outcomes.get(ref) ?? "unknown";
-  const pushed: Pushed = {
+  const pushed: PushRecord = {
     project,
     atomic,
-    said,
+    output,
     refs: changes.map((change) => ({ ...change, outcome: outcomeOf(change.ref) })),
   };
   pushes.push(pushed);
@@ -67,7 +67,7 @@ export async function push({ installation, client }: Lane, target: Target, label
 }
 
 /** Kills the server some time after the pushes began. */
-export async function killWhilePushing(lane: Lane, label: string, after: number): Promise<Pushed[]> {
+export async function killWhilePushing(lane: Lane, label: string, after: number): Promise<PushRecord[]> {
   const pushing = pushAll(lane, label);
   await sleep(after);
   await lane.installation.kill({ withGit: lane.withGit });
@@ -75,10 +75,10 @@ export async function killWhilePushing(lane: Lane, label: string, after: number)
 }
 
 /**
- * Kills the server at the worst moment: refs are changed and what is to be told of them is not yet written, as nobody
- * can write to the table of events.
+ * Kills the server at the worst moment: refs have changed and their events cannot be written, because the table is
+ * locked.
  */
-export async function killBeforeEvents(lane: Lane, label: string): Promise<Pushed[]> {
+export async function killBeforeEvents(lane: Lane, label: string): Promise<PushRecord[]> {
   const { installation } = lane;
   const before = await refsThere(lane);
   const locking = await installation.connect();
@@ -100,14 +100,14 @@ async function refsThere({ installation, targets }: Lane): Promise<string> {
   return JSON.stringify(all.map((refs) => [...refs]));
 }
 
-/** Waits until all that is there is told of, and gives how long that took. */
-export async function settled(lane: Lane): Promise<number> {
+/** Waits until all pushes are recorded, and returns how long that took. */
+export async function reconciled(lane: Lane): Promise<number> {
   const from = performance.now();
   const isSettled = async () => {
     const found = await problemsIn(lane, { quick: true });
-    return !found.some((problem) => /no event tells of|is not settled/.test(problem));
+    return !found.some((problem) => /no event tells of|is not finished/.test(problem));
   };
-  await until("everything is told of", isSettled, TOLD_WITHIN, 200);
+  await until("everything is recorded", isSettled, RECORD_TIMEOUT_MS, 200);
   return performance.now() - from;
 }
 
@@ -117,8 +117,8 @@ export async function problemsIn({ installation, targets }: Lane, how?: { quick:
   return found;
 }
 
-/** How many of the refs that no word came of are there after all, and how many are not. */
-export async function silent({ installation }: Lane, pushed: readonly Pushed[]) {
+/** Counts how many of the refs without a report have changed. */
+export async function countUnreported({ installation }: Lane, pushed: readonly PushRecord[]) {
   let [there, absent] = [0, 0];
   for (const { project, refs } of pushed) {
     const history = await historyOf(installation, project);

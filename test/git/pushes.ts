@@ -1,12 +1,12 @@
 import { parseArgs } from "node:util";
 import { git, gitOutput } from "#test/support/git.ts";
 import { type Client, newClient } from "./client.ts";
-import { type Person, type Project, startInstallation } from "./installation.ts";
-import { intentsOf, problemsOf, type Pushed } from "./journal.ts";
+import { type User, type Project, startInstallation } from "./installation.ts";
+import { intentsOf, problemsOf, type PushRecord } from "./journal.ts";
 
 /**
- * Many push at the same time: to a branch each of one repository, all to one branch of it, and to many repositories.
- * What they were told is there afterwards, and told of once.
+ * Many clients push concurrently: to a branch each, all to one branch, and to many repositories. Acknowledged pushes
+ * must have happened and be recorded once.
  */
 const { values } = parseArgs({
   options: { pushes: { type: "string", default: "200" }, clients: { type: "string", default: "20" } },
@@ -16,31 +16,31 @@ for (const [name, count] of Object.entries({ pushes, clients })) {
   if (!Number.isInteger(count) || count < 1) throw new Error(`--${name} must be a whole number from 1`);
 }
 
-/** How often one who shares a branch begins again before they give up; each time somebody else was quicker. */
-const MOST_TRIES = 200;
+/** How often a client of the shared branch retries after losing a race. */
+const MAX_ATTEMPTS = 200;
 
 interface Pusher {
   readonly number: number;
-  readonly person: Person;
+  readonly user: User;
   readonly client: Client;
 }
 
-/** One way to share the work: which repositories there are and how a client pushes the next commit. */
-interface Way {
+/** How clients share repositories and branches. */
+interface Scenario {
   readonly name: string;
-  /** Of all pushes. */
-  readonly part: number;
+  /** The share of all pushes. */
+  readonly share: number;
   readonly repositories: number;
-  push(pusher: Pusher, projects: readonly Project[], count: number): Promise<Tried[]>;
+  push(pusher: Pusher, projects: readonly Project[], count: number): Promise<Attempt[]>;
 }
 
-/** Refusals are expected only where somebody else was quicker. */
-type Tried = Pushed & { readonly expected?: boolean };
+/** A refusal is expected if another client was faster. */
+type Attempt = PushRecord & { readonly expected?: boolean };
 
-const ways: readonly Way[] = [
-  { name: "a branch each", part: 0.4, repositories: 1, push: ownBranch },
-  { name: "one branch", part: 0.1, repositories: 1, push: sharedBranch },
-  { name: "many repositories", part: 0.5, repositories: clients, push: ownBranch },
+const scenarios: readonly Scenario[] = [
+  { name: "a branch each", share: 0.4, repositories: 1, push: ownBranch },
+  { name: "one branch", share: 0.1, repositories: 1, push: sharedBranch },
+  { name: "many repositories", share: 0.5, repositories: clients, push: ownBranch },
 ];
 
 const installation = await startInstallation();
@@ -48,7 +48,7 @@ const problems: string[] = [];
 let passed = 0;
 try {
   const pushers = await Promise.all(Array.from({ length: clients }, (_, number) => newPusher(number)));
-  for (const way of ways) await tryWay(way, pushers);
+  for (const scenario of scenarios) await runScenario(scenario, pushers);
   for (const { client } of pushers) await client[Symbol.asyncDispose]();
 } finally {
   await installation.close();
@@ -58,23 +58,23 @@ console.log(`pushes: ${passed} passed, ${problems.length} failed`);
 process.exit(problems.length === 0 && passed > 0 ? 0 : 1);
 
 async function newPusher(number: number): Promise<Pusher> {
-  const person = await installation.newPerson(`pusher-${number}`, ["write_repository"]);
-  return { number, person, client: await newClient() };
+  const user = await installation.createUser(`pusher-${number}`, ["write_repository"]);
+  return { number, user, client: await newClient() };
 }
 
-async function tryWay({ name, part, repositories, push }: Way, pushers: readonly Pusher[]) {
+async function runScenario({ name, share, repositories, push }: Scenario, pushers: readonly Pusher[]) {
   const projects: Project[] = [];
   for (let n = 0; n < repositories; n++) {
-    const project = await installation.newProject(`${name} ${n}`);
-    for (const { person } of pushers) await installation.addDeveloper(project, person);
+    const project = await installation.createProject(`${name} ${n}`);
+    for (const { user } of pushers) await installation.addDeveloper(project, user);
     projects.push(project);
   }
-  const wanted = Math.max(1, Math.round((pushes * part) / clients));
+  const wanted = Math.max(1, Math.round((pushes * share) / clients));
   const from = performance.now();
   const all = (await Promise.all(pushers.map((pusher) => push(pusher, projects, wanted)))).flat();
   const seconds = (performance.now() - from) / 1000;
   const [done, others] = [all.filter(isDone), all.filter((pushed) => !isDone(pushed))];
-  const found = others.filter(({ expected }) => !expected).map(({ said }) => `a push was not taken: ${said}`);
+  const found = others.filter(({ expected }) => !expected).map(({ output }) => `a push failed: ${output}`);
   for (const project of projects) {
     found.push(
       ...(await problemsOf(
@@ -86,46 +86,46 @@ async function tryWay({ name, part, repositories, push }: Way, pushers: readonly
   }
   for (const project of projects) {
     const { length } = await intentsOf(installation, project);
-    if (length > 0) found.push(`${length} pushes are not settled`);
+    if (length > 0) found.push(`${length} pushes are not finished`);
   }
   problems.push(...found.map((problem) => `${name}: ${problem}`));
   passed += done.length;
-  const begunAgain = others.length > 0 ? `, ${others.length} that somebody else was quicker than` : "";
+  const lostRaces = others.length > 0 ? `, ${others.length} lost races` : "";
   const rate = `${(done.length / seconds).toFixed(1)} a second`;
-  console.log(`${name}: ${done.length} of ${clients * wanted} pushes in ${seconds.toFixed(0)} s, ${rate}${begunAgain}`);
+  console.log(`${name}: ${done.length} of ${clients * wanted} pushes in ${seconds.toFixed(0)} s, ${rate}${lostRaces}`);
 }
 
-function isDone({ refs }: Pushed): boolean {
+function isDone({ refs }: PushRecord): boolean {
   return refs.every(({ outcome }) => outcome === "done");
 }
 
-/** Each on a branch of their own, in one repository after the other. */
-async function ownBranch({ number, person, client }: Pusher, projects: readonly Project[], count: number) {
+/** Pushes to a branch of its own, in one repository after another. */
+async function ownBranch({ number, user, client }: Pusher, projects: readonly Project[], count: number) {
   const ref = `refs/heads/branch-${number}`;
-  const pushed: Tried[] = [];
+  const pushed: Attempt[] = [];
   for (const [at, id] of (await client.commits(`own ${number}`, count)).entries()) {
     const project = projects[(number + at) % projects.length] as Project;
-    const { outcomes, said } = await client.push(installation.address(project, person), [{ ref, id }]);
-    pushed.push({ project, refs: [{ ref, id, outcome: outcomes.get(ref) ?? "unknown" }], said });
+    const { outcomes, output } = await client.push(installation.address(project, user), [{ ref, id }]);
+    pushed.push({ project, refs: [{ ref, id, outcome: outcomes.get(ref) ?? "unknown" }], output });
   }
   return pushed;
 }
 
-/** All on `main`: whoever finds it moved on fetches it and puts their commit on top. */
-async function sharedBranch({ number, person, client }: Pusher, [project]: readonly Project[], count: number) {
+/** Pushes to `main`; after losing a race it fetches and commits on top. */
+async function sharedBranch({ number, user, client }: Pusher, [project]: readonly Project[], count: number) {
   if (!project) throw new Error("There is no repository");
   const ref = "refs/heads/main";
   const cwd = client.directory;
-  const address = installation.address(project, person);
-  const pushed: Tried[] = [];
+  const address = installation.address(project, user);
+  const pushed: Attempt[] = [];
   for (let n = 1; n <= count; n++) {
     for (let tried = 1; ; tried++) {
       const parent = await fetched(cwd, address, ref);
       const [id = ""] = await client.commits(`shared ${number} ${n}`, 1, parent === undefined ? {} : { parent });
-      const { outcomes, said } = await client.push(address, [{ ref, id }]);
+      const { outcomes, output } = await client.push(address, [{ ref, id }]);
       const outcome = outcomes.get(ref) ?? "unknown";
-      const expected = outcome === "refused" && tried < MOST_TRIES;
-      pushed.push({ project, refs: [{ ref, id, outcome }], said, expected });
+      const expected = outcome === "refused" && tried < MAX_ATTEMPTS;
+      pushed.push({ project, refs: [{ ref, id, outcome }], output, expected });
       if (!expected) break;
     }
   }

@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed. */
+/** Pseudo-random numbers, the same for the same seed. */
 export interface Random {
   /** A whole number below `limit`. */
   below(limit: number): number;
@@ -23,7 +23,7 @@ export function randomFrom(seed: number): Random {
   };
 }
 
-/** What is put into a case: what parsers count with, and what other programs take for orders. */
+/** Inserted into cases: lengths, separators, and text with a meaning for other programs. */
 const ODD: readonly string[] = [
   ...["0000", "0001", "0002", "0003", "0004", "0005", "ffff", "fff0", "fff1", "FFFF", "00000", "-001", "0x10", "  10"],
   ...["\0", "\n", "\r\n", " ", "\t", "'", '"', "\\", ";", "`", "$(a)", "..", "/", "//", ".lock", "@{", "~", "^", "--"],
@@ -32,7 +32,7 @@ const ODD: readonly string[] = [
   ..."0".repeat(40),
 ].map(String);
 
-/** Damages bytes in a few places, in ways that readers of lengths and lists trip over. */
+/** Damages bytes in a few places, in ways that trip parsers of lengths and lists. */
 export function damaged(random: Random, whole: Buffer, another: Buffer): Buffer {
   let bytes = whole;
   for (let left = random.below(4); left > 0; left--) {
@@ -51,10 +51,10 @@ export function damaged(random: Random, whole: Buffer, another: Buffer): Buffer 
       () => [before, another.subarray(from)],
       () => [before],
     ]);
-    bytes = Buffer.concat(put()).subarray(0, MOST_BYTES);
+    bytes = Buffer.concat(put()).subarray(0, MAX_BYTES);
   }
   return bytes;
 }
 
-/** Doubling again and again must not make cases that take all the time. */
-const MOST_BYTES = 100_000;
+/** Repeated doubling must not make huge cases. */
+const MAX_BYTES = 100_000;

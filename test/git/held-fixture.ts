@@ -5,53 +5,52 @@ import type { ClientKey, SshTools } from "#test/support/ssh.ts";
 import type { Client } from "./client.ts";
 import type { Installation } from "./installation.ts";
 
-/** What somebody pushes with. */
 export type Credential = "token" | "session" | "sudo" | "key" | "deploy key";
 
-/** What a push changes: most make a branch; two do to the default branch what only a Maintainer may. */
-export type Wish = "new branch" | "forced main" | "deleted main" | "forced branch";
+/** The change that a push makes; the two of `main` are reserved to Maintainers. */
+export type RefUpdate = "new branch" | "forced main" | "deleted main" | "forced branch";
 
-/** One project with somebody who may push to it, all of it made for one try. */
-export interface World {
+/** A project and a user who may push to it, created for one attempt. */
+export interface PushFixture {
   readonly installation: Installation;
   readonly client: Client;
   readonly project: { readonly id: number; readonly path: string };
   readonly groupId: number;
   readonly userId: number;
-  /** What a request over HTTP shows. */
+  /** The credentials of a request over HTTP. */
   readonly headers: Readonly<Record<string, string>>;
   readonly tokenId: number | undefined;
-  /** The administrator who acts in the user's place. */
+  /** The administrator who acts as the user. */
   readonly sudoerId: number | undefined;
   readonly key: ClientKey | undefined;
   readonly keyId: number | undefined;
   readonly directory: string;
-  /** Where `main` is at first. */
+  /** The initial commit of `main`. */
   readonly main: string;
 }
 
 const PASSWORD = "Nine-Knots-And-A-Splice";
-let made = 0;
+let created = 0;
 
-export async function newWorld(
+export async function createFixture(
   installation: Installation,
   tools: SshTools,
   client: Client,
   { credential, level }: { credential: Credential; level: number },
-): Promise<World> {
+): Promise<PushFixture> {
   const { call } = installation;
-  const name = `w${++made}`;
+  const name = `w${++created}`;
   const group = await call<{ id: number }>("POST", "/groups", { body: { name, path: `${name}-group` } });
   const body = { name, namespace_id: group.id, initialize_with_readme: true, visibility: "private" };
   const project = await call<{ id: number; path_with_namespace: string }>("POST", "/projects", { body });
   const columns = { username: name, name, email: `${name}@example.com` };
-  // A password takes as long to make as all the rest.
+  // Hashing a password takes as long as all the rest.
   const password = credential === "session" ? { password: PASSWORD } : { force_random_password: true };
   const user = await call<{ id: number }>("POST", "/users", {
     body: { ...columns, ...password, skip_confirmation: true },
   });
   await call("POST", `/projects/${project.id}/members`, { body: { user_id: user.id, access_level: level } });
-  // The repository is made by whoever looks first.
+  // The first read creates the repository.
   const branch = `/projects/${project.id}/repository/branches/main`;
   const { commit } = await call<{ commit: { id: string } }>("GET", branch);
   const directory = join(installation.dataDir, "repositories", `${projectRepository(project.id)}.git`);
@@ -64,13 +63,17 @@ export async function newWorld(
     directory,
     main: commit.id,
     ...{ headers: {}, tokenId: undefined, sudoerId: undefined, key: undefined, keyId: undefined },
-    ...(await proofOf(installation, tools, credential, { userId: user.id, username: name, projectId: project.id })),
+    ...(await credentialsOf(installation, tools, credential, {
+      userId: user.id,
+      username: name,
+      projectId: project.id,
+    })),
   };
 }
 
 type Owner = { readonly userId: number; readonly username: string; readonly projectId: number };
 
-function proofOf(installation: Installation, tools: SshTools, credential: Credential, owner: Owner) {
+function credentialsOf(installation: Installation, tools: SshTools, credential: Credential, owner: Owner) {
   if (credential === "token") return tokenOf(installation, owner.userId);
   if (credential === "session") return sessionOf(installation, owner);
   if (credential === "sudo") return sudoFor(installation, owner);
@@ -113,6 +116,6 @@ async function keyOf({ call }: Installation, tools: SshTools, kind: "key" | "dep
   return { key, keyId: (await call<{ id: number }>("POST", path, { body })).id };
 }
 
-/** All refs of the repository, as the disk has them. */
-export const refsOf = ({ directory }: World): Promise<string> =>
+/** All refs of the repository on disk. */
+export const refsOf = ({ directory }: PushFixture): Promise<string> =>
   gitOutput(["for-each-ref", "--format=%(objectname) %(refname)"], { cwd: directory });

@@ -1,17 +1,17 @@
-import type { Ask } from "./held-doors.ts";
-import type { Credential, Wish, World } from "./held-world.ts";
+import type { Query } from "./held-transports.ts";
+import type { Credential, RefUpdate, PushFixture } from "./held-fixture.ts";
 
-/** One way in which the right to a push that is under way ends, written past the API, as locks are held meanwhile. */
-export interface Ending {
+/** A way to revoke the permission of a running push, by SQL, since the API would wait for its locks. */
+export interface Revocation {
   readonly name: string;
-  /** Who it concerns; left out, everybody. */
+  /** The credentials it concerns; by default all. */
   readonly credentials?: readonly Credential[];
-  /** Left out, a new branch. */
-  readonly wish?: Wish;
-  /** The level of whoever pushes; left out, Developer. */
+  /** By default a new branch. */
+  readonly update?: RefUpdate;
+  /** The level of the pusher; by default Developer. */
   readonly level?: number;
-  end(ask: Ask, world: World): Promise<unknown>;
-  /** What they are told; undefined where the push is still allowed. */
+  end(query: Query, fixture: PushFixture): Promise<unknown>;
+  /** The reason that the pusher sees; undefined if the push is still allowed. */
   readonly says: RegExp | undefined;
 }
 
@@ -20,26 +20,28 @@ const MAINTAINER = 40;
 
 const USERS: readonly Credential[] = ["token", "session", "sudo", "key"];
 
-const project = (set: string) => (ask: Ask, world: World) =>
-  ask(`update projects set ${set} where id = $1`, [world.project.id]);
-const group = (set: string) => (ask: Ask, world: World) =>
-  ask(`update namespaces set ${set} where id = $1`, [world.groupId]);
-const user = (set: string) => (ask: Ask, world: World) => ask(`update users set ${set} where id = $1`, [world.userId]);
-const sudoer = (set: string) => (ask: Ask, world: World) =>
-  ask(`update users set ${set} where id = $1`, [world.sudoerId]);
-const token = (set: string) => (ask: Ask, world: World) =>
-  ask(`update personal_access_tokens set ${set} where id = $1`, [world.tokenId]);
-const key = (set: string) => (ask: Ask, world: World) => ask(`update keys set ${set} where id = $1`, [world.keyId]);
-const membership = (set: string) => (ask: Ask, world: World) =>
-  ask(`update members set ${set} where user_id = $1`, [world.userId]);
+const project = (set: string) => (query: Query, fixture: PushFixture) =>
+  query(`update projects set ${set} where id = $1`, [fixture.project.id]);
+const group = (set: string) => (query: Query, fixture: PushFixture) =>
+  query(`update namespaces set ${set} where id = $1`, [fixture.groupId]);
+const user = (set: string) => (query: Query, fixture: PushFixture) =>
+  query(`update users set ${set} where id = $1`, [fixture.userId]);
+const sudoer = (set: string) => (query: Query, fixture: PushFixture) =>
+  query(`update users set ${set} where id = $1`, [fixture.sudoerId]);
+const token = (set: string) => (query: Query, fixture: PushFixture) =>
+  query(`update personal_access_tokens set ${set} where id = $1`, [fixture.tokenId]);
+const key = (set: string) => (query: Query, fixture: PushFixture) =>
+  query(`update keys set ${set} where id = $1`, [fixture.keyId]);
+const membership = (set: string) => (query: Query, fixture: PushFixture) =>
+  query(`update members set ${set} where user_id = $1`, [fixture.userId]);
 const today = "(now() at time zone 'UTC')::date";
 
-const controls: readonly Ending[] = [
+const controls: readonly Revocation[] = [
   { name: "nothing ended", end: () => Promise.resolve(), says: undefined },
   { name: "project renamed", end: project("path = path || '-moved'"), says: undefined },
 ];
 
-const ofProject: readonly Ending[] = [
+const ofProject: readonly Revocation[] = [
   { name: "project archived", end: project("archived = true"), says: /The project is archived/ },
   { name: "group above archived", end: group("archived = true"), says: /The project is archived/ },
   { name: "project marked for deletion", end: project("marked_for_deletion_at = now()"), says: /marked for deletion/ },
@@ -50,17 +52,17 @@ const ofProject: readonly Ending[] = [
   },
   {
     name: "repository read-only",
-    end: (ask, world) =>
-      ask(
+    end: (query, fixture) =>
+      query(
         `insert into repositories (project_id, read_only_until) values ($1, now() + interval '1 hour')
          on conflict (project_id) do update set read_only_until = excluded.read_only_until`,
-        [world.project.id],
+        [fixture.project.id],
       ),
     says: /temporarily read-only/,
   },
   {
     name: "code access disabled",
-    end: project(`preferences = preferences || '{"repository_access_level":"disabled"}'`),
+    end: project("repository_access_level = 'disabled'"),
     says: /switched off/,
   },
 ];
@@ -68,7 +70,7 @@ const ofProject: readonly Ending[] = [
 const ofUser = [
   {
     name: "member removed",
-    end: (ask, world) => ask("delete from members where user_id = $1", [world.userId]),
+    end: (query, fixture) => query("delete from members where user_id = $1", [fixture.userId]),
     says: /Project Not Found/,
   },
   { name: "membership expired", end: membership(`expires_at = ${today}`), says: /Project Not Found/ },
@@ -76,9 +78,9 @@ const ofUser = [
   { name: "user blocked", end: user("state = 'blocked'"), says: /has been blocked/ },
   { name: "user banned", end: user("state = 'banned'"), says: /has been blocked/ },
   { name: "user deactivated", end: user("state = 'deactivated'"), says: /has been deactivated/ },
-] satisfies Ending[];
+] satisfies Revocation[];
 
-const ofCredential: readonly Ending[] = [
+const ofCredential: readonly Revocation[] = [
   {
     name: "token revoked",
     end: token("revoked_at = now()"),
@@ -99,49 +101,50 @@ const ofCredential: readonly Ending[] = [
   },
   {
     name: "session ended",
-    end: (ask, world) => ask("delete from sessions where user_id = $1", [world.userId]),
+    end: (query, fixture) => query("delete from sessions where user_id = $1", [fixture.userId]),
     says: /Unauthorized/,
     credentials: ["session"],
   },
   {
-    name: "sudo by somebody who is no administrator",
+    name: "sudo of a former administrator",
     end: sudoer("admin = false"),
     says: /Must be admin/,
     credentials: ["sudo"],
   },
   {
-    name: "sudo by somebody blocked",
+    name: "sudo of a blocked administrator",
     end: sudoer("state = 'blocked'"),
     says: /has been blocked/,
     credentials: ["sudo"],
   },
   {
     name: "key removed",
-    end: (ask, world) => ask("delete from keys where id = $1", [world.keyId]),
+    end: (query, fixture) => query("delete from keys where id = $1", [fixture.keyId]),
     says: /key is not known/,
     credentials: ["key", "deploy key"],
   },
   { name: "key expired", end: key("expires_at = now()"), says: /key has expired/, credentials: ["key", "deploy key"] },
   {
     name: "deploy key disabled",
-    // A key that opens nothing any more goes as a whole.
-    end: (ask, world) => ask("delete from deploy_keys_projects where key_id = $1", [world.keyId]),
+    // A private key is deleted with its last project.
+    end: (query, fixture) => query("delete from deploy_keys_projects where key_id = $1", [fixture.keyId]),
     says: /key is not known/,
     credentials: ["deploy key"],
   },
   {
     name: "can_push taken away",
-    end: (ask, world) => ask("update deploy_keys_projects set can_push = false where key_id = $1", [world.keyId]),
+    end: (query, fixture) =>
+      query("update deploy_keys_projects set can_push = false where key_id = $1", [fixture.keyId]),
     says: /only for reading/,
     credentials: ["deploy key"],
   },
 ];
 
-/** What Maintainers may do to the default branch, and Developers to others alone. */
-const ofRules: readonly Ending[] = [
+/** Changes of the default branch that only Maintainers may make. */
+const ofRules: readonly Revocation[] = [
   {
     name: "Maintainer made Developer, deleting main",
-    wish: "deleted main",
+    update: "deleted main",
     level: MAINTAINER,
     end: membership(`access_level = ${DEVELOPER}`),
     says: /not allowed to delete the default branch/,
@@ -149,7 +152,7 @@ const ofRules: readonly Ending[] = [
   },
   {
     name: "Maintainer made Developer, forcing main",
-    wish: "forced main",
+    update: "forced main",
     level: MAINTAINER,
     end: membership(`access_level = ${DEVELOPER}`),
     says: /default branch changed meanwhile/,
@@ -157,17 +160,17 @@ const ofRules: readonly Ending[] = [
   },
   {
     name: "branch made the default one, being forced",
-    wish: "forced branch",
+    update: "forced branch",
     end: project("default_branch = 'side'"),
     says: /default branch changed meanwhile/,
     credentials: ["token", "key", "deploy key"],
   },
 ];
 
-export const endings: readonly Ending[] = [
+export const revocations: readonly Revocation[] = [
   ...controls,
   ...ofProject,
-  ...ofUser.map((ending) => ({ ...ending, credentials: USERS })),
+  ...ofUser.map((revocation) => ({ ...revocation, credentials: USERS })),
   ...ofCredential,
   ...ofRules,
 ];
