@@ -5,16 +5,16 @@ import type { TSchema } from "typebox";
 import Value from "typebox/value";
 import { type Operation, operationsOf } from "#http/app.ts";
 import { pathNames, plainOf, schemaOf, successOf } from "#http/endpoint.ts";
-import { pagedOf, paramsOf } from "#http/serve.ts";
-import { resources } from "#resources/index.ts";
-import { type Answer, askAll } from "#test/matrix/ask.ts";
+import { pagedOf, paramsOf } from "#http/route.ts";
+import { resources } from "#domains/index.ts";
+import { type Answer, runAll } from "#test/matrix/requests.ts";
 import { callers } from "#test/matrix/callers.ts";
 import { type Cell, cellsOf, keyOf } from "#test/matrix/cells.ts";
 import { lines } from "#test/matrix/lines.ts";
 import { makeWorld, type World } from "#test/matrix/world.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 
-/** What holds for every operation, whatever it does; the requests that are in order come from the lines of the matrix. */
+/** Rules for every operation; valid requests come from the lines of the matrix. */
 describe("every endpoint", () => {
   let app: TestApp;
   let world: World;
@@ -24,7 +24,7 @@ describe("every endpoint", () => {
   });
   after(() => app.close());
 
-  const ask = (cells: readonly Cell[]) => askAll(app.app, world, cells);
+  const ask = (cells: readonly Cell[]) => runAll(app.app, world, cells);
 
   async function auditRows(answers: readonly Answer[]) {
     const ids = answers.map(({ headers }) => String(headers["x-request-id"]));
@@ -41,7 +41,7 @@ describe("every endpoint", () => {
     const writes = endpoint.method !== "GET";
 
     describe(keyOf(operation), () => {
-      test("says what it does, who may call it and what it takes", () => {
+      test("states what it does, who may call it and its parameters", () => {
         assert.match(endpoint.summary, /^[A-Z].{5,}[^.]$/);
         assert.match(endpoint.access.rule, /^[a-z].+[^.]$/);
         for (const name of pathNames(endpoint.path)) assert.ok(name in endpoint.params.properties, name);
@@ -49,12 +49,12 @@ describe("every endpoint", () => {
         if (typeof endpoint.audit === "string") assert.match(endpoint.audit, /^[a-z_]+$/);
       });
 
-      test("lists every field that its answer may have", () => {
+      test("declares every field of its response", () => {
         assert.ok(schema || plainOf(endpoint.returns) || successOf(endpoint) === 204);
         assert.deepEqual(schema ? openObjects(schema) : [], []);
       });
 
-      test("answers exactly what it declares, to each caller that it lets in", async () => {
+      test("responds to each caller with exactly what it declares", async () => {
         const answers = await ask(inOrder(operation));
         assert.equal(answers.length === 0, isTriedBeside(operation), "nobody may call it");
         for (const { cell, status, headers, payload, problem } of answers) {
@@ -74,7 +74,7 @@ describe("every endpoint", () => {
         }
       });
 
-      test("refuses a list or a hash where one value is meant", async () => {
+      test("refuses a list or a hash in place of a single value", async () => {
         const cell = asAdministrator(operation);
         for (const [name, property] of Object.entries(paramsOf(endpoint).properties)) {
           if (pathNames(endpoint.path).includes(name)) continue;
@@ -91,9 +91,9 @@ describe("every endpoint", () => {
       if (pagedOf(endpoint.returns)) {
         test("pages", async () => {
           const { line, ...cell } = { ...asAdministrator(operation), owner: "own" } as const;
-          // What is found by its name would be the only one.
-          const { place, ...plain } = line;
-          const all = { ...cell, line: place?.foundBy ? plain : line };
+          // A search by name would find a single row.
+          const { container, ...plain } = line;
+          const all = { ...cell, line: container?.foundBy ? plain : line };
           const answers = await ask(["1", "2"].map((page) => withParams(all, { per_page: "1", page })));
           const firsts = answers.map(({ payload, headers }, index) => {
             const items = JSON.parse(payload) as object[];
@@ -111,7 +111,7 @@ describe("every endpoint", () => {
 
       const { user } = lines[keyOf(operation)] ?? {};
       if (typeof user === "object" && user[1] === 404) {
-        test("hides what is somebody else's as if it were not there", async () => {
+        test("hides another user's object as if it did not exist", async () => {
           const [foreign, missing] = await ask(
             cellsIn(operation).filter(
               ({ caller, scopes, owner, badParameter }) =>
@@ -126,8 +126,9 @@ describe("every endpoint", () => {
       }
 
       if (typeof endpoint.audit === "string") {
-        test("leaves one row in the audit log, and none when it is refused", async () => {
+        test("leaves one row in the audit log, and none if it is refused", async () => {
           const answers = await ask(inOrder(operation));
+          assert.equal(answers.length === 0, isTriedBeside(operation), "nobody may call it");
           const rows = await auditRows(answers);
           assert.equal(rows.length, answers.length);
           for (const { cell, headers } of answers) {
@@ -139,7 +140,7 @@ describe("every endpoint", () => {
             assert.equal(row.event, endpoint.audit);
             const { role, carrier } = cell.caller;
             const anonymous = role === "anonymous" || (carrier === "session" && endpoint.access.signsIn === true);
-            // Whoever signs in acts, whoever else may have shown a token.
+            // The author is the user who signs in, even if the request carries a token.
             const signsIn = endpoint.audit === "user_signed_in";
             assert.equal(row.actor_id, signsIn ? row.target_id : anonymous ? null : acting?.id);
             if (!signsIn) assert.equal(row.actor_name, anonymous ? "" : acting?.username);
@@ -151,7 +152,7 @@ describe("every endpoint", () => {
             cellsIn(operation).filter(({ expected, scopes }) => Number(expected) >= 400 && scopes?.[0] === "api"),
           );
           assert.notEqual(refused.length, 0);
-          // A revoked token on a rotate path is refused, and what it ends is an event of its own.
+          // A revoked token on a rotate path is refused, but revoking its family is an event.
           const left = (await auditRows(refused)).filter(({ event }) => event !== "personal_access_token_reused");
           assert.deepEqual(left, []);
         });
@@ -171,7 +172,7 @@ interface AuditRow {
   readonly request_id: string;
 }
 
-/** The cells of an operation that are sent as they are meant to be: in a public place, by an Owner and by all others. */
+/** The cells of an operation that are sent as they are meant to be: in a public container, by an Owner and by all others. */
 function cellsIn(operation: Operation): Cell[] {
   const line = lines[keyOf(operation)];
   assert.ok(line, `no line for ${keyOf(operation)}`);
@@ -184,13 +185,13 @@ function cellsIn(operation: Operation): Cell[] {
   );
 }
 
-/** Those that succeed: every caller that is let in, on what is theirs and on what is not. */
+/** Those that succeed, for every caller with access, on their own objects and on others. */
 const inOrder = (operation: Operation): Cell[] =>
   cellsIn(operation).filter(
     ({ expected, scopes }) => Number(expected) < 400 && (scopes === undefined || scopes[0] === "api"),
   );
 
-/** Whether it succeeds only with more than a line can send, as with a code of an app; its own tests do that. */
+/** Whether it needs more than a line can send, such as a code; its own tests cover that. */
 function isTriedBeside(operation: Operation): boolean {
   const { anonymous, user, administrator, session = 400 } = lines[keyOf(operation)] ?? {};
   return [anonymous, user, administrator, session].flat().every((status) => status !== undefined && status >= 400);
@@ -206,7 +207,7 @@ function asAdministrator(operation: Operation): Cell {
   return cell;
 }
 
-/** The same cell with other parameters; what is undefined is left out. */
+/** The same cell with other parameters; undefined ones are removed. */
 function withParams(cell: Cell, changes: Readonly<Record<string, string | undefined>>): Cell {
   const params = new URLSearchParams(cell.line.send);
   for (const [name, value] of Object.entries(changes)) {
@@ -216,7 +217,7 @@ function withParams(cell: Cell, changes: Readonly<Record<string, string | undefi
   return { ...cell, line: { ...cell.line, send: params.toString() } };
 }
 
-/** The objects in a schema that may carry fields which nobody named; a map says what its values are instead. */
+/** The objects in a schema that allow undeclared fields; a map declares the type of its values instead. */
 function openObjects(schema: TSchema, place = "answer"): string[] {
   const {
     type,
@@ -241,7 +242,7 @@ function openObjects(schema: TSchema, place = "answer"): string[] {
   ];
 }
 
-/** How a parameter can be sent as what it is not. */
+/** The ways to send a parameter with the wrong type. */
 function wrongBrackets(schema: TSchema): string[] {
   const { type, anyOf = [] } = schema as { type?: string; anyOf?: TSchema[] };
   const types = [type, ...anyOf.map((option) => (option as { type?: string }).type)];

@@ -4,10 +4,10 @@ import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 
-/** What a profile hides from others. */
+/** Fields that a private profile hides from others. */
 const HIDDEN = ["created_at", "followers", "following", "is_followed"];
 
-describe("what users keep to themselves", () => {
+describe("private data of users", () => {
   let app: TestApp;
   let admin: TestUser;
   let user: TestUser;
@@ -18,7 +18,7 @@ describe("what users keep to themselves", () => {
   });
   after(() => app.close());
 
-  test("callers who are not signed in learn nothing by walking over ids", async () => {
+  test("anonymous callers learn nothing by enumerating ids", async () => {
     const answers = new Set<string>();
     for (let id = 0; id <= user.id + 3; id++) {
       const { status, text, headers } = await app.get(`/users/${id}`);
@@ -69,7 +69,7 @@ describe("what users keep to themselves", () => {
     assert.deepEqual(found.body, []);
   });
 
-  test("the order cannot tell what is not shown", async () => {
+  test("the order reveals no hidden field", async () => {
     for (const column of ["last_sign_in_at", "current_sign_in_at", "email", "last_activity_on", "sign_in_count"]) {
       for (const token of [user.token, admin.token]) {
         const { status, body } = await app.get(`/users?order_by=${column}`, { token });
@@ -94,7 +94,7 @@ describe("what users keep to themselves", () => {
     assert.deepEqual(await shown(shy.id, admin.token), HIDDEN);
   });
 
-  test("an own account shows no column that its view does not name", async () => {
+  test("the current user shows no column that its view does not declare", async () => {
     const { body } = await app.get("/user", { token: user.token });
     for (const field of [
       "is_admin",
@@ -147,7 +147,7 @@ describe("parameters that are columns but no parameters", () => {
   test("every column of users is a parameter or is forged here", async () => {
     const { rows } = await sql<{ column_name: string }>`
       select column_name from information_schema.columns where table_name = 'users'`.execute(app.services.db.write);
-    const { params } = (await import("#resources/users/routes.ts")).users.create;
+    const { params } = (await import("#domains/identity/users/routes.ts")).users.create;
     const open = rows
       .map((row) => row.column_name)
       .filter((column) => !(column in params.properties || column in forged));

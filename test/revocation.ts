@@ -3,17 +3,17 @@ import { Client } from "pg";
 import { totpCode } from "#lib/totp.ts";
 import { type RunningServer, startServer } from "#test/support/server.ts";
 
-/** What one web process ends is refused by another at once, however it ends and however busy it was. */
+/** A credential that one web process ends is refused by another at once, however it ends and however busy it was. */
 const LANES = 4;
-/** Uses that are under way in the other process while it ends. */
-const UNDER_WAY = 3;
+/** Requests in progress in the other process while the credential ends. */
+const CONCURRENT_USES = 3;
 const PASSWORD = "Nine-Knots-And-A-Splice";
 
 const { values } = parseArgs({ options: { times: { type: "string", default: "20" } } });
 const times = Number(values.times);
 if (!Number.isInteger(times) || times < 1) throw new Error("--times, of each way, must be a whole number from 1");
 
-/** By what somebody calls: a token, or a session. */
+/** The credential of a caller: a token or a session. */
 type Shown = Readonly<Record<string, string>>;
 
 interface Person {
@@ -21,7 +21,7 @@ interface Person {
   readonly username: string;
 }
 
-/** One way to lose what one calls by: how it is got, how it is ended, and what follows. */
+/** One way to lose a credential: how it is created, how it is ended, and the expected refusal. */
 interface Way {
   readonly name: string;
   get(server: RunningServer, person: Person): Promise<Shown>;
@@ -108,7 +108,7 @@ async function tryOnce(number: number, person: Person): Promise<string | undefin
   const before = await ask(refuses, "GET", "/user", shown);
   if (before.status !== 200) return `${name}: it did not work before: ${before.status}`;
 
-  const uses = Array.from({ length: UNDER_WAY }, () => ask(refuses, "GET", "/user", shown));
+  const uses = Array.from({ length: CONCURRENT_USES }, () => ask(refuses, "GET", "/user", shown));
   await end(ends, person, shown);
   const after = await ask(refuses, "GET", "/user", shown);
   await Promise.all(uses);
@@ -136,7 +136,7 @@ async function signIn(server: RunningServer, { username }: Person): Promise<Show
   return sessionOf(await call(server, "POST", "/session", {}, { login: username, password: PASSWORD }));
 }
 
-/** A session whose user then enables a second factor, by which it gets another secret. */
+/** A session whose user then enables a second factor, which gives it another secret. */
 async function signInAndGuard(server: RunningServer, person: Person): Promise<Shown> {
   const shown = await signIn(server, person);
   const { body } = await call(server, "POST", "/user/two_factor", shown, { current_password: PASSWORD });
@@ -144,13 +144,13 @@ async function signInAndGuard(server: RunningServer, person: Person): Promise<Sh
   return sessionOf(await call(server, "PUT", "/user/two_factor", shown, { code }));
 }
 
-/** What a page of ours shows of the session that an answer began or renewed. */
+/** The headers that our own pages send with the session that a response created or renewed. */
 function sessionOf({ headers }: { headers: Headers }): Shown {
   const [cookie = ""] = headers.getSetCookie().map((text) => text.split(";", 1)[0] ?? "");
   return { cookie, "x-csrf-token": headers.get("x-csrf-token") ?? "", "sec-fetch-site": "same-origin" };
 }
 
-/** Asks for what must be done. */
+/** Sends a request that must succeed. */
 async function call(...asked: Parameters<typeof ask>) {
   const answer = await ask(...asked);
   if (answer.status >= 300) throw new Error(`${asked[1]} ${asked[2]} answered ${answer.status} ${answer.text}`);

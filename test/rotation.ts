@@ -7,14 +7,14 @@ import { parseArgs } from "node:util";
 import { type RunningServer, startServer } from "#test/support/server.ts";
 
 /**
- * Many rotate one token at the same moment while a web process is killed: one token lives afterwards, and whoever gave
- * the request a key is told its value, however often they have to ask.
+ * Many callers rotate one token at the same moment while a web process is killed: one token is valid afterwards, and
+ * callers with an idempotency key get its value, however often they have to repeat the request.
  */
 const CALLERS = 50;
-/** Milliseconds by which the one with the key is early at most, and within which the process is killed then. */
-const HEAD_START = 40;
-const KILLED_WITHIN = 40;
-const MOST_TRIES = 100;
+/** The maximum head start of the caller with the key, and the time within which the process is killed then. */
+const MAX_HEAD_START_MS = 40;
+const MAX_KILL_DELAY_MS = 40;
+const MAX_ATTEMPTS = 100;
 
 const { values } = parseArgs({ options: { times: { type: "string", default: "20" } } });
 const times = Number(values.times);
@@ -26,12 +26,12 @@ interface Token {
 }
 
 interface Answer {
-  /** 0 where there was none. */
+  /** 0 if there was none. */
   readonly status: number;
   readonly body: Token | undefined;
 }
 
-// Both processes open what either has sealed.
+// Both processes use the same sealing key.
 const dataDir = await mkdtemp(join(tmpdir(), "fairlead-rotation-"));
 const first = await startServer({ FAIRLEAD_DATA_DIR: dataDir });
 const env = { FAIRLEAD_DATA_DIR: dataDir, FAIRLEAD_DATABASE_URL: first.databaseUrl, FAIRLEAD_ROOT_TOKEN: first.token };
@@ -54,7 +54,7 @@ console.log(`whoever had the key won ${won} times of ${times} and had to ask aga
 console.log(`rotation: ${times - problems.length} passed, ${problems.length} failed`);
 process.exit(problems.length === 0 ? 0 : 1);
 
-/** By turns one caller has a key, or all have the same. */
+/** Alternately one caller has a key, or all have the same. */
 async function rotateAtOnce(round: number): Promise<string | undefined> {
   const name = `rotation ${randomUUID()}`;
   const made = await call(servers[0], "POST", "/users/1/personal_access_tokens", first.token, {
@@ -67,12 +67,12 @@ async function rotateAtOnce(round: number): Promise<string | undefined> {
   const victim = round % 4 < 2 ? 0 : 1;
 
   const keyed = askUntilTold(token, key, victim);
-  // Others are as early or late that either may win.
-  await sleep(Math.random() * HEAD_START);
+  // The others start at random times, so that either may win.
+  await sleep(Math.random() * MAX_HEAD_START_MS);
   const others = Array.from({ length: CALLERS - 1 }, (_, at) =>
     allHaveKey ? askUntilTold(token, key, at % 2) : rotate(servers[at % 2 === 0 ? 0 : 1], token),
   );
-  await sleep(Math.random() * KILLED_WITHIN);
+  await sleep(Math.random() * MAX_KILL_DELAY_MS);
   const killed = servers[victim];
   process.kill(killed.pid, "SIGKILL");
   const answers = [await keyed, ...(await Promise.all(others))];
@@ -107,9 +107,9 @@ async function problemOf(name: string, answers: readonly Answer[], allHaveKey: b
   return undefined;
 }
 
-/** Asks one process and then the other until there is an answer that settles it. */
+/** Sends the request to one process and then the other until a response is final. */
 async function askUntilTold(token: string, key: string, from: number): Promise<Answer> {
-  for (let tried = 0; tried < MOST_TRIES; tried++) {
+  for (let tried = 0; tried < MAX_ATTEMPTS; tried++) {
     const answer = await rotate(servers[(from + tried) % 2 === 0 ? 0 : 1], token, key);
     if (answer.status !== 0 && answer.status < 500 && answer.status !== 409) return answer;
     repeated++;

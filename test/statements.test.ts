@@ -1,25 +1,34 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
-import { operationsOf } from "#http/app.ts";
-import { pagedOf } from "#http/serve.ts";
+import { type Operation, operationsOf } from "#http/app.ts";
+import { pathNames } from "#http/endpoint.ts";
+import { pagedOf } from "#http/route.ts";
 import { projectRepository } from "#git/storages/storage.ts";
-import { resources } from "#resources/index.ts";
-import { importInto, streamOfCommits } from "#resources/repositories/test-support.ts";
+import { resources } from "#domains/index.ts";
+import { importInto, streamOfCommits } from "#domains/storage/repositories/test-support.ts";
 import { recordStatements } from "#test/plans/record.ts";
-import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
-import { newSshKey } from "#test/support/ssh-keys.ts";
+import type { Name, Parent } from "./contract.ts";
+import { isCodeChild } from "./matrix/code.ts";
+import { linesOf } from "./matrix/cells.ts";
+import { group, insertForId, membership, project, insert } from "./matrix/rows.ts";
+import { type TestApp, testApp, type TestUser } from "./support/app.ts";
+import { fixtures, makeFixtures, makeFixtureContext } from "./support/fixtures.ts";
 
 const ROWS = 24;
-/** Token, address, container, page, count, and what more a row shows, each once for all rows. */
-const MOST = 12;
+/** Token, path, container, page, count, and related rows, each once for all rows. */
+const MAX_STATEMENTS = 12;
+/** How many rows a list must show for one statement per row to be noticed: the first page shows two. */
+const MIN_ROWS = 4;
 
-/** How many statements a list takes must not depend on how many rows it shows. */
+/** The number of statements of a list must not depend on the number of its rows. */
 describe("statements of a list", () => {
   let app: TestApp;
   let administrator: TestUser;
   let member: TestUser;
-  let ids: Record<string, string>;
+  let ids: Readonly<Record<Parent["kind"], number>>;
+  /** The names after that of the parent, by fixture. */
+  const names = new Map<string, readonly Name[]>();
 
   before(async () => {
     app = await testApp();
@@ -29,38 +38,46 @@ describe("statements of a list", () => {
   });
   after(() => app.close());
 
-  /** A group and a project that hold many of everything a list may show. */
-  async function makeFullPlaces(): Promise<Record<string, string>> {
-    const { write } = app.services.db;
-    const group = await made("/groups", { name: "Full", path: `full-${member.id}` });
-    const project = await made("/projects", { name: "Full", namespace_id: group });
-    for (let row = 0; row < ROWS; row++) {
-      const user = await app.makeUser();
-      const subgroup = await made("/groups", { name: `Sub ${row}`, path: `sub-${row}`, parent_id: group });
-      const inside = await made("/projects", { name: `Inside ${row}`, namespace_id: row % 2 ? group : subgroup });
-      await made("/projects", { name: `Own ${row}` }, member);
-      await sql`insert into members (user_id, group_id, access_level) values (${user.id}, ${group}, 30)`.execute(write);
-      await sql`insert into members (user_id, project_id, access_level) values (${user.id}, ${project}, 40)`.execute(
-        write,
-      );
-      await sql`insert into shares (project_id, with_group_id, access_level) values (${inside}, ${subgroup}, 20)`.execute(
-        write,
-      );
-      await sql`insert into stars (user_id, project_id) values (${user.id}, ${project}), (${member.id}, ${inside})`.execute(
-        write,
-      );
-      await app.makeToken(member.id);
+  /** A group, a project and a user with many rows for every list. */
+  async function makeFullPlaces() {
+    const db = app.services.db.write;
+    const context = makeFixtureContext(app);
+    const groupId = await insertForId(db, "namespaces", group(null));
+    // The groups of a project are those above it.
+    let above = groupId;
+    for (let depth = 0; depth < MIN_ROWS; depth++) above = await insertForId(db, "namespaces", group(above));
+    const projectId = await insertForId(db, "projects", project(above));
+    const own = { group: groupId, project: projectId, user: member.id };
+    await insert(db, "members", [membership({ group_id: groupId }, member.id, "owner")]);
+    for (const [fixture, { parents }] of fixtures) {
+      for (const parent of parents) {
+        const kind = parent === "top group" ? "group" : parent;
+        const made = await makeFixtures(
+          context,
+          fixture,
+          Array.from({ length: ROWS }, (_, row) => ({ kind, id: own[kind], name: String(row) })),
+        );
+        names.set(fixture, made[0] ?? []);
+      }
     }
-    await sql`insert into members (user_id, group_id, access_level) values (${member.id}, ${group}, 50)`.execute(write);
-    const robots = { user_type: "service_account", provisioned_by_group_id: group } as const;
-    const [robot] = [await app.makeUser(robots), await app.makeUser(robots), await app.makeUser(robots)];
-    for (let row = 0; row < ROWS; row++) {
-      await app.makeToken(robot.id);
-      await app.makeToken(member.id, { impersonation: true });
-      await made(`/projects/${project}/deploy_keys`, { title: "Robot", key: newSshKey() });
-    }
-    await fillRepository(project);
-    return { group: String(group), project: String(project), user: String(member.id), robot: String(robot.id) };
+    for (let row = 0; row < ROWS; row++) await app.makeToken(member.id);
+    await enrichProjects(own.group);
+    await fillRepository(projectId);
+    return own;
+  }
+
+  /** Members, stars and shares of the projects and groups that lists show. */
+  async function enrichProjects(groupId: number) {
+    const db = app.services.db.write;
+    await sql`insert into members (user_id, project_id, access_level)
+      select ${member.id}, id, 30 from projects where namespace_id = ${groupId} on conflict do nothing`.execute(db);
+    await sql`insert into stars (user_id, project_id)
+      select ${member.id}, id from projects where namespace_id = ${groupId}`.execute(db);
+    await sql`insert into shares (project_id, with_group_id, access_level)
+      select p.id, n.id, 20 from projects p, namespaces n
+      where p.namespace_id = ${groupId} and n.parent_id = ${groupId} and (p.id + n.id) % 8 = 0 on conflict do nothing`.execute(
+      db,
+    );
   }
 
   /** Many commits by many authors; the last has many files, and many branches and tags lead to it. */
@@ -78,40 +95,48 @@ describe("statements of a list", () => {
     await importInto(repository, refs.map((ref) => `reset ${ref}\nfrom refs/heads/main\n\n`).join(""));
   }
 
-  async function made(path: string, payload: object, by = administrator): Promise<number> {
-    const { status, body, text } = await app.post(path, { token: by.token, payload });
-    assert.equal(status, 201, text);
-    return body.id;
+  /** The path of a list, with the parent and whatever else its line names. */
+  function pathOf(operation: Operation): string {
+    const { path } = operation.endpoint;
+    const [line] = linesOf(operation);
+    const child = line?.container?.child ?? line?.has;
+    const behind = child === undefined ? [] : isCodeChild(child) ? ["main"] : (names.get(child) ?? []);
+    const values = new Map(
+      pathNames(path).map((name, index) => [
+        name,
+        index === 0 ? ids[line?.container?.kind ?? "user"] : behind[index - 1],
+      ]),
+    );
+    return path.replaceAll(/:(\w+)/g, (_, name: string) => {
+      const value = values.get(name);
+      assert.ok(value !== undefined, `the line says nothing that stands for :${name}`);
+      return encodeURIComponent(String(value));
+    });
   }
 
-  /** What stands for a name in a path, by what comes before it. */
-  function fill(path: string): string {
-    return path
-      .replace(/\/service_accounts\/:user_id/, `/service_accounts/${ids["robot"]}`)
-      .replace(/^\/groups\/:id/, `/groups/${ids["group"]}`)
-      .replace(/\/commits\/:sha/, "/commits/main")
-      .replace(/^\/projects\/:id/, `/projects/${ids["project"]}`)
-      .replace(/^\/users\/:\w+/, `/users/${ids["user"]}`);
-  }
-
-  for (const { endpoint } of operationsOf(resources)) {
-    if (endpoint.method !== "GET" || !pagedOf(endpoint.returns)) continue;
-    test(endpoint.path, async () => {
-      const path = fill(endpoint.path);
-      assert.doesNotMatch(path, /:/, "a name in the path that this test has no value for");
+  const lists = operationsOf(resources).filter(
+    ({ endpoint }) => endpoint.method === "GET" && pagedOf(endpoint.returns) !== undefined,
+  );
+  for (const operation of lists) {
+    const { path } = operation.endpoint;
+    test(path, async () => {
+      const shown: number[] = [];
       for (const { token } of [administrator, member]) {
-        const few = await statementsOf(`${path}?per_page=2`, token);
-        const many = await statementsOf(`${path}?per_page=20`, token);
+        const few = await statementsOf(`${pathOf(operation)}?per_page=2`, token);
+        const many = await statementsOf(`${pathOf(operation)}?per_page=20`, token);
         if (many.status === 403) continue;
-        assert.ok(many.rows > 2 || few.rows <= 2, path);
-        assert.ok(many.count <= MOST, `${many.count} statements`);
+        shown.push(many.rows);
+        assert.ok(many.count <= MAX_STATEMENTS, `${many.count} statements`);
         assert.ok(
           many.count <= few.count + 1,
           `${few.count} statements for ${few.rows} rows, ${many.count} for ${many.rows}`,
         );
       }
+      assert.ok(Math.max(0, ...shown) >= MIN_ROWS, `the list shows ${shown.join(" and ")} rows`);
     });
   }
+
+  test("there are lists", () => assert.ok(lists.length >= 40, String(lists.length)));
 
   async function statementsOf(path: string, token: string) {
     let rows = 0;

@@ -18,7 +18,7 @@ describe("rotation of tokens", () => {
   });
   after(() => app.close());
 
-  /** A user of the test's own with one token to be rotated, beside the one that the user acts with. */
+  /** A new user with one token to rotate, besides the one that the user acts with. */
   async function ownToken(): Promise<Token> {
     user = await app.makeUser();
     return app.makeToken(user.id, { name: "rotated", scopes: ["api"] });
@@ -33,7 +33,7 @@ describe("rotation of tokens", () => {
     return (body as Token[]).map(({ id }) => id);
   };
 
-  test("gives a new token for the same user, with the same name and scopes, and ends the old one", async () => {
+  test("creates a token of the same user, with the same name and scopes, and revokes the old one", async () => {
     const old = await ownToken();
     const { status, body } = await app.post(`/personal_access_tokens/${old.id}/rotate`, { token: user.token });
     assert.equal(status, 200);
@@ -44,7 +44,7 @@ describe("rotation of tokens", () => {
     assert.deepEqual(await activeOnes(), [body.id]);
   });
 
-  test("of two at the same time exactly one succeeds, and exactly one token is active", async () => {
+  test("succeeds exactly once for two concurrent requests, and exactly one token is active", async () => {
     for (let round = 0; round < 10; round++) {
       const old = await ownToken();
       const answers = await Promise.all(
@@ -58,7 +58,7 @@ describe("rotation of tokens", () => {
     }
   });
 
-  test("of more at the same time than there are connections all succeed", async () => {
+  test("succeeds for more tokens at once than there are connections", async () => {
     const fresh = await testApp({ env: { FAIRLEAD_POOL_SIZE: "2" } });
     try {
       const owner = await app.makeUser();
@@ -84,7 +84,7 @@ describe("rotation of tokens", () => {
     assert.ok(await works(next.token));
   });
 
-  test("with a revoked token is 401 and ends every token that came from it", async () => {
+  test("with a revoked token is 401 and revokes every token derived from it", async () => {
     for (const path of ["self", "by id"]) {
       const first = await ownToken();
       const { body: second } = await app.post("/personal_access_tokens/self/rotate", { token: first.token });
@@ -106,7 +106,7 @@ describe("rotation of tokens", () => {
     }
   });
 
-  test("a revoked token that is shown elsewhere ends nothing", async () => {
+  test("a revoked token that is used elsewhere revokes nothing", async () => {
     const old = await ownToken();
     const { body: next } = await app.post(`/personal_access_tokens/${old.id}/rotate`, { token: user.token });
     for (const path of ["/user", "/personal_access_tokens/self", `/personal_access_tokens/${next.id}`]) {
@@ -116,7 +116,7 @@ describe("rotation of tokens", () => {
     assert.ok(await works(next.token));
   });
 
-  test("lasts a week by default, and no longer than the longest life", async () => {
+  test("creates a token for a week by default, and at most for the longest lifetime", async () => {
     const old = await ownToken();
     const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
     const { body: next } = await app.post(`/personal_access_tokens/${old.id}/rotate`, { token: user.token });
@@ -134,7 +134,7 @@ describe("rotation of tokens", () => {
     assert.equal(last.expires_at, day(365));
   });
 
-  test("an impersonation token is no token of the user's", async () => {
+  test("an impersonation token is not among the user's own tokens", async () => {
     const { id } = await ownToken();
     const hidden = await app.makeToken(user.id, { name: "rotated", impersonation: true });
     assert.deepEqual(await activeOnes(), [id]);

@@ -12,7 +12,7 @@ const own = (await mate.api.Projects.create({ name: "Beaker Own" })).id;
 const line = newSshKey("hull@beaker");
 let key = 0;
 
-/** The client's types know fewer fields than its calls give. */
+/** The client's types have fewer fields than its calls return. */
 type Loose = Record<string, unknown>;
 const loose = (value: unknown) => value as Loose;
 const textOf = async (content: unknown) => (content instanceof Blob ? content.text() : String(content));

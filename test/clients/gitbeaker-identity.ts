@@ -89,7 +89,7 @@ await check("two factors: disabling what is not on is 400", async () => {
 await check("service accounts: made, with a token by this client's own path, rotated", async () => {
   const group = await api.Groups.create("Beaker identity", "beaker-identity-group");
   const account = await api.GroupServiceAccounts.create(group.id, { name: "Robot" });
-  // Its types know no parameters here, but it sends what it is given.
+  // Its types have no parameters here, but it sends them.
   const options: object = { name: "deploy", scopes: ["api"] };
   const first = asToken(await api.GroupServiceAccounts.createPersonalAccessToken(group.id, account.id, options));
   const second = asToken(await api.GroupServiceAccounts.rotatePersonalAccessToken(group.id, account.id, first.id));

@@ -1,5 +1,5 @@
-// What @gitbeaker/rest 43.8 does with addresses of before: it follows 301 for a read and 308 for every write. To 301 it
-// would turn a POST into a read and call that a success, so 308 is all that keeps a write from being lost.
+// Previous paths with @gitbeaker/rest 43.8: it follows 301 for a read and 308 for every write. After a 301 it would turn
+// a POST into a GET and report success, so only 308 keeps a write from being lost.
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { check, client, crew, host, picture, png, refused, token } from "./gitbeaker-support.ts";
 
@@ -12,8 +12,8 @@ await api.Projects.edit(project.id, { path: "ship" });
 
 const now = () => api.Projects.show(project.id);
 
-/** What the server answers to a request that is not led on. */
-async function told(method: string, path: string) {
+/** The response of the server if the redirect is not followed. */
+async function redirectOf(method: string, path: string) {
   const headers = { "private-token": token };
   const answer = await fetch(`${host}/api/v4/${path}`, { method, headers, redirect: "manual" });
   return [answer.status, answer.headers.get("location")];
@@ -21,9 +21,9 @@ async function told(method: string, path: string) {
 
 await check("moved project: the server says 301 to reads, 308 to writes, with the id", async () => {
   const byId = `${host}/api/v4/projects/${project.id}`;
-  for (const verb of ["GET", "HEAD"]) deepEqual(await told(verb, "projects/beaker-moves%2Fboat"), [301, byId]);
-  for (const verb of ["PUT", "DELETE"]) deepEqual(await told(verb, "projects/beaker-moves%2Fboat"), [308, byId]);
-  deepEqual(await told("POST", "projects/Beaker-Moves%2FBOAT/star"), [308, `${byId}/star`]);
+  for (const verb of ["GET", "HEAD"]) deepEqual(await redirectOf(verb, "projects/beaker-moves%2Fboat"), [301, byId]);
+  for (const verb of ["PUT", "DELETE"]) deepEqual(await redirectOf(verb, "projects/beaker-moves%2Fboat"), [308, byId]);
+  deepEqual(await redirectOf("POST", "projects/Beaker-Moves%2FBOAT/star"), [308, `${byId}/star`]);
 });
 
 await check("moved project: show follows to where it is", async () => {
@@ -66,7 +66,7 @@ await check("moved project: archive and unarchive arrive", async () => {
   equal((await now()).archived, false);
 });
 
-// The client takes only the query of the next link and asks by the old address again, so each page is led on.
+// The client uses only the query of the next link with the old path, so each page is redirected.
 await check("moved project: lists are complete, page after page", async () => {
   await api.ProjectMembers.add(project.id, 30, { userId: mate.id });
   const found = await api.ProjectMembers.all(old, { includeInherited: true, perPage: 1 });

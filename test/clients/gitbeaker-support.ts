@@ -1,4 +1,4 @@
-/** What the scripts for @gitbeaker/rest share. */
+/** Helpers of the scripts for @gitbeaker/rest. */
 import { equal, fail, ok } from "node:assert/strict";
 import { crc32, deflateSync } from "node:zlib";
 import { Gitlab, GitbeakerRequestError } from "@gitbeaker/rest";
@@ -56,7 +56,7 @@ export const picture = (...colour: [number, number, number]) => ({
 export const client = (secret = token) => new Gitlab({ host, token: secret });
 export const ids = (rows: { id: number }[]) => rows.map((row) => row.id);
 
-/** A user of a script's own and a client that is signed in as that user. */
+/** A new user for a script, and a client that is signed in as that user. */
 export async function crew(username: string) {
   const api = client();
   const email = `${username}@example.com`;

@@ -1,4 +1,4 @@
-// Groups, projects and members, and what administrators read, with @gitbeaker/rest 43.8.
+// Groups, projects, members and the endpoints for administrators with @gitbeaker/rest 43.8.
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { Gitlab } from "@gitbeaker/rest";
 import { until } from "#test/support/until.ts";
@@ -16,7 +16,7 @@ let below = 0;
 let deepest = 0;
 const first = () => fleet[0]!;
 
-/** The client's types know fewer fields and narrower ids than its calls take. */
+/** The client's types have fewer fields and narrower ids than its calls accept. */
 type Loose = Record<string, unknown>;
 const loose = (value: unknown) => value as Loose & { id: number };
 const byId = (rows: number[]) => rows.toSorted((a, b) => a - b);
@@ -62,7 +62,7 @@ await check("groups: allSubgroups and allDescendantGroups", async () => {
   deepEqual(byId(ids(await api.Groups.allDescendantGroups("beaker-fleet", {}))), byId([below, deepest]));
 });
 
-// With an avatar the client posts to the group, which no API takes: that must be told, and not pass for done.
+// With an avatar the client sends POST to the group, which the API does not have: it must be refused, not ignored.
 await check("groups: edit changes what is named; with an avatar it asks for another verb and is told so", async () => {
   const edited = loose(await api.Groups.edit(below, { description: "Up there", projectCreationLevel: "maintainer" }));
   deepEqual([edited["description"], edited["project_creation_level"]], ["Up there", "maintainer"]);
@@ -277,7 +277,7 @@ await check("list by keyset: all() sees every row once, in projects, groups and 
 await check("sidekiq: the four metrics", async () => {
   const { queues } = await api.SidekiqMetrics.queueMetrics();
   deepEqual([loose(queues)["default"]], [{ backlog: 0, latency: 0 }]);
-  // The worker of a server that has just started tells of itself a moment later.
+  // The worker of a server that has just started registers a moment later.
   const process = await until("a worker", async () => (await api.SidekiqMetrics.processMetrics()).processes?.[0]);
   ok(process?.queues?.includes("default") && process.concurrency);
   const { jobs } = await api.SidekiqMetrics.jobStats();

@@ -31,7 +31,7 @@ const clients = [
   },
 ];
 
-/** Words of the command line leave only the scripts that have one of them in their name. */
+/** With arguments only the scripts run whose name contains one of them. */
 const wanted = process.argv.slice(2);
 const runs = clients.flatMap(({ name, interpreter, scripts }) =>
   scripts
@@ -41,7 +41,7 @@ const runs = clients.flatMap(({ name, interpreter, scripts }) =>
 
 type Count = { passed: number; failed: number };
 
-/** States that no endpoint can bring about yet are written to the database: a blocked user and custom attributes. */
+/** Writes the initial state of some scripts to the database: a blocked user and custom attributes. */
 async function writeFixtures(databaseUrl: string): Promise<void> {
   const database = new Client({ connectionString: databaseUrl });
   await database.connect();
@@ -87,7 +87,7 @@ async function runClient({ name, interpreter, script }: (typeof runs)[number], s
     if (line.startsWith("ok ")) count.passed += 1;
     if (line.startsWith("not ok ")) count.failed += 1;
   }
-  // A script ends with 0 only after its last check, so any other end without a failed check means it died on the way.
+  // A script exits with 0 only after its last check, so another status without a failed check means that it crashed.
   const end = await ended;
   if (count.failed === 0 && (end !== "0" || count.passed === 0)) {
     console.log(`not ok ${script} runs to its end: ended with ${end} after ${count.passed} checks`);

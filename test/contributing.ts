@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { execFile, execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
+
+const root = join(import.meta.dirname, "..");
+const GENERATED = [
+  ...["docs/endpoints.md", "docs/openapi.json", "docs/openapi/organization.json"],
+  ...["docs/schema.sql", "src/db/types.ts"],
+];
+/** The list of endpoints of the domain. */
+const INDEX = "src/domains/organization/index.ts";
+
+/** Follows the six steps of CONTRIBUTING.md in a copy of the repository: a new resource must not need more. */
+describe("the six steps of CONTRIBUTING.md", { concurrency: 2 }, () => {
+  const steps = readSteps(readFileSync(join(root, "CONTRIBUTING.md"), "utf8"));
+  let copy: string;
+
+  before(async () => {
+    copy = mkdtempSync(join(tmpdir(), "fairlead-contributing-"));
+    const files = git(root, "ls-files", "-z").split("\0").filter(Boolean);
+    for (const file of files) cpSync(join(root, file), join(copy, file));
+    symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+    git(copy, "init", "--quiet");
+    git(copy, "add", "--all");
+    git(copy, "-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "--quiet", "--message", "Copy");
+    for (const [file, text] of steps) {
+      mkdirSync(dirname(join(copy, file)), { recursive: true });
+      writeFileSync(join(copy, file), text);
+    }
+    writeFileSync(join(copy, INDEX), listed(readFileSync(join(copy, INDEX), "utf8")));
+    await run("tools/generate.ts");
+  });
+  after(() => rmSync(copy, { recursive: true, force: true }));
+
+  async function run(...args: string[]): Promise<string> {
+    try {
+      // With this variable Node's test runner would treat the child as one of its own processes.
+      const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+      return (await promisify(execFile)(process.execPath, args, { cwd: copy, env, maxBuffer: 1e8 })).stdout;
+    } catch (error) {
+      const { stdout, stderr } = error as { stdout: string; stderr: string };
+      throw new Error(`${args.join(" ")}\n${stdout}${stderr}`, { cause: error });
+    }
+  }
+
+  test("name every file but the generated ones", () => {
+    const changed = git(copy, "status", "--porcelain", "--untracked-files=all").split("\n").filter(Boolean);
+    const files = changed.map((line) => line.slice(3)).toSorted();
+    assert.equal(steps.size, 6);
+    assert.deepEqual(files, [...steps.keys(), INDEX, ...GENERATED].toSorted());
+  });
+
+  test("have the right types", async () => {
+    await run("node_modules/typescript/bin/tsc", "--noEmit");
+  });
+
+  test("keep the style and the fences", async () => {
+    const files = [...steps.keys(), INDEX].filter((file) => file.endsWith(".ts"));
+    await run("node_modules/oxfmt/bin/oxfmt", "--check", ...files);
+    await run("node_modules/oxlint/bin/oxlint", ...files);
+  });
+
+  test("pass the tests of the new resource and those of all contracts", async () => {
+    const own = [...steps.keys(), "src/domains/deletions.test.ts"].filter((file) => file.endsWith(".test.ts"));
+    assert.match(await run("--test", "--test-reporter=tap", ...own), /^# pass [1-9]/m);
+    const shared = ["audit", "statements", "contracts"].map((name) => `test/${name}.test.ts`);
+    const output = await run("--test", "--test-reporter=tap", "--test-name-pattern=notice", ...shared);
+    for (const name of [
+      "POST /projects/:id/notices, by an administrator",
+      "POST /projects/:id/notices, under sudo",
+      "/projects/:id/notices",
+      "the digest of a project shows whether it has: notice",
+    ]) {
+      const isRun = output.split("\n").some((line) => /^ *ok /.test(line) && line.endsWith(` - ${name}`));
+      assert.ok(isRun, `${name} did not run\n${output}`);
+    }
+  });
+
+  test("are covered by the authorization matrix", async () => {
+    const output = await run("test/matrix/run.ts", "--only", "notices");
+    assert.match(output, /^matrix: \d{4,} passed, 0 failed$/m);
+    const [, caught, all] = /^mutants: (\d+) of (\d+) caught/m.exec(output) ?? [];
+    assert.ok(Number(caught) > 50 && caught === all, output);
+  });
+});
+
+function git(cwd: string, ...args: string[]): string {
+  return execFileSync("git", args, { cwd, encoding: "utf8", maxBuffer: 1e8 });
+}
+
+/** The text of each file that the steps name before a block of code. */
+function readSteps(page: string): Map<string, string> {
+  const [, section = ""] = /^## Add an endpoint in six steps$([\s\S]*?)^## /m.exec(page) ?? [];
+  const files = new Map<string, string>();
+  for (const step of section.split(/^(?=\*\*\d\. )/m).slice(1)) {
+    const [, file = ""] = /`((?:src|migrations)\/[^`]*notices[^`]*)`/.exec(step) ?? [];
+    const [, text = ""] = /^```(?:ts|sql)\n([\s\S]*?)^```$/m.exec(step) ?? [];
+    files.set(file.replace("NNNN", nextMigration()), text);
+  }
+  return files;
+}
+
+function nextMigration(): string {
+  const numbers = readdirSync(join(root, "migrations")).map((file) => Number(file.slice(0, 4)));
+  return String(Math.max(...numbers) + 1).padStart(4, "0");
+}
+
+/** The list of endpoints with the new resource in it, as step 4 says. */
+const listed = (index: string): string =>
+  index
+    .replace(/^(?=import \{ projects \})/m, 'import { notices } from "./notices/routes.ts";\n')
+    .replace(/^(?=  projects\b)/m, "  notices,\n");
