@@ -11,14 +11,14 @@ import { blobs, history, keptRepository, type Recipe } from "./support/repositor
 
 const HTTP_GOAL = 0.85;
 const SSH_GOAL = 0.55;
-const MEMORY_GOAL = 50;
-const AT_ONCE = 20;
-const LOOKED_EVERY = 50;
-const SETTLES_WITHIN = 3_000;
+const MEMORY_GOAL_MB = 50;
+const CONCURRENT_CLONES = 20;
+const SAMPLE_INTERVAL_MS = 50;
+const SETTLE_MS = 3_000;
 const KINDS = ["http", "ssh", "memory"];
 
-/** A repository that the server holds, and its addresses. */
-interface Place {
+/** A repository on the server, and its URLs. */
+interface Target {
   readonly refs: number;
   readonly file: string;
   readonly http: string;
@@ -34,7 +34,7 @@ interface Bench {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** How long a clone takes beside git alone on the same directory, and whether many at once fill the memory. */
+/** The speed of clones compared with git alone, and the memory of the server during many of them. */
 export async function clone({ rounds, only }: Options): Promise<Figure[]> {
   if (only !== undefined && !KINDS.includes(only)) throw new Error(`--only must be one of ${KINDS.join(", ")}`);
   const wanted = (kind: string) => only === undefined || only === kind;
@@ -52,39 +52,39 @@ export async function clone({ rounds, only }: Options): Promise<Figure[]> {
 
   const figures: Figure[] = [];
   if (wanted("http")) {
-    const place = await put(bench, history);
-    figures.push(await compared(bench, rounds, place, "http", HTTP_GOAL));
+    const target = await pushRepository(bench, history);
+    figures.push(await compareSpeed(bench, rounds, target, "http", HTTP_GOAL));
   }
   if (wanted("ssh") || wanted("memory")) {
-    const place = await put(bench, blobs);
-    if (wanted("ssh")) figures.push(await compared(bench, rounds, place, "ssh", SSH_GOAL));
+    const target = await pushRepository(bench, blobs);
+    if (wanted("ssh")) figures.push(await compareSpeed(bench, rounds, target, "ssh", SSH_GOAL));
     if (wanted("memory")) {
-      figures.push(await memoryDuring(bench, place, "http"));
-      figures.push(await memoryDuring(bench, place, "ssh"));
+      figures.push(await memoryDuring(bench, target, "http"));
+      figures.push(await memoryDuring(bench, target, "ssh"));
     }
   }
   return figures;
 }
 
-/** The ratio of two medians, taken by turns so that a slow minute of the machine meets both. */
-async function compared(
+/** The ratio of two medians, measured alternately so that a slow minute affects both. */
+async function compareSpeed(
   bench: Bench,
   rounds: number,
-  place: Place,
+  target: Target,
   over: "http" | "ssh",
   goal: number,
 ): Promise<Figure> {
   progress(`${over}: warming up`);
-  await timed(bench, place, "file");
-  await timed(bench, place, over);
+  await timed(bench, target, "file");
+  await timed(bench, target, over);
   const seconds: Record<"ours" | "file", number[]> = { ours: [], file: [] };
   const processor: number[] = [];
   for (let round = 1; round <= rounds; round++) {
     progress(`${over}: round ${round} of ${rounds}`);
-    const inTurn = round % 2 === 0 ? (["ours", "file"] as const) : (["file", "ours"] as const);
-    for (const which of inTurn) {
+    const order = round % 2 === 0 ? (["ours", "file"] as const) : (["file", "ours"] as const);
+    for (const which of order) {
       const before = cpuOf(bench.server.pid);
-      seconds[which].push(await timed(bench, place, which === "ours" ? over : "file"));
+      seconds[which].push(await timed(bench, target, which === "ours" ? over : "file"));
       if (which === "ours") processor.push((cpuOf(bench.server.pid) - before) / 1_000_000);
     }
   }
@@ -105,25 +105,25 @@ async function compared(
   return { about: `of git's own speed over ${over.toUpperCase()}`, value, bound: "at least", goal };
 }
 
-/** Megabytes by which the server's memory came away from what it was, up or down, while many cloned at once. */
-async function memoryDuring(bench: Bench, place: Place, over: "http" | "ssh"): Promise<Figure> {
-  progress(`memory: ${AT_ONCE} clones at once over ${over}`);
-  for (let n = 0; n < 3; n++) await timed(bench, place, over);
-  await pause(SETTLES_WITHIN);
+/** The largest change of the server's memory, up or down, during many concurrent clones. */
+async function memoryDuring(bench: Bench, target: Target, over: "http" | "ssh"): Promise<Figure> {
+  progress(`memory: ${CONCURRENT_CLONES} clones at once over ${over}`);
+  for (let n = 0; n < 3; n++) await timed(bench, target, over);
+  await pause(SETTLE_MS);
   const { pid } = bench.server;
   const before = residentMegabytes(pid);
-  const seen: number[] = [];
-  const looking = setInterval(() => seen.push(residentMegabytes(pid)), LOOKED_EVERY);
+  const samples: number[] = [];
+  const sampling = setInterval(() => samples.push(residentMegabytes(pid)), SAMPLE_INTERVAL_MS);
   let seconds: readonly number[];
   try {
-    seconds = await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => timed(bench, place, over, n)));
+    seconds = await Promise.all(Array.from({ length: CONCURRENT_CLONES }, (_, n) => timed(bench, target, over, n)));
   } finally {
-    clearInterval(looking);
+    clearInterval(sampling);
   }
-  const [least, most] = [Math.min(...seen), Math.max(...seen)];
+  const [least, most] = [Math.min(...samples), Math.max(...samples)];
   console.log(
     table(
-      [`${AT_ONCE} clones at once`, "before MB", "least MB", "most MB", "median s", "most s"],
+      [`${CONCURRENT_CLONES} clones at once`, "before MB", "least MB", "most MB", "median s", "most s"],
       [[`${over}://`, before, least, most, median(seconds), Math.max(...seconds)]],
     ),
   );
@@ -133,24 +133,24 @@ async function memoryDuring(bench: Bench, place: Place, over: "http" | "ssh"): P
     value,
     unit: " MB",
     bound: "at most",
-    goal: MEMORY_GOAL,
+    goal: MEMORY_GOAL_MB,
   };
 }
 
-/** Seconds of one clone, which is looked at and removed. */
-async function timed(bench: Bench, place: Place, over: "file" | "http" | "ssh", number = 0): Promise<number> {
-  const target = join(bench.dir, `clone-${number}.git`);
+/** Seconds of one clone, which is checked and removed. */
+async function timed(bench: Bench, target: Target, over: "file" | "http" | "ssh", number = 0): Promise<number> {
+  const directory = join(bench.dir, `clone-${number}.git`);
   const from = performance.now();
-  await run("git", ["clone", "--quiet", "--mirror", place[over], target], { env: bench.env });
+  await run("git", ["clone", "--quiet", "--mirror", target[over], directory], { env: bench.env });
   const seconds = (performance.now() - from) / 1000;
-  const refs = (await run("git", ["-C", target, "for-each-ref"], { env: bench.env })).trimEnd().split("\n").length;
-  if (refs !== place.refs) throw new Error(`A clone over ${over} has ${refs} refs and not ${place.refs}`);
-  rmSync(target, { recursive: true });
+  const refs = (await run("git", ["-C", directory, "for-each-ref"], { env: bench.env })).trimEnd().split("\n").length;
+  if (refs !== target.refs) throw new Error(`A clone over ${over} has ${refs} refs and not ${target.refs}`);
+  rmSync(directory, { recursive: true });
   return seconds;
 }
 
-/** Pushes a repository to a new project, and finds where the server keeps it. */
-async function put(bench: Bench, recipe: Recipe): Promise<Place> {
+/** Pushes a repository to a new project, and finds its directory on the server. */
+async function pushRepository(bench: Bench, recipe: Recipe): Promise<Target> {
   const source = await keptRepository(recipe);
   const { server, token, dir, sshPort, env } = bench;
   const { id, path_with_namespace: path } = await call<{ id: number; path_with_namespace: string }>(
@@ -166,7 +166,7 @@ async function put(bench: Bench, recipe: Recipe): Promise<Place> {
   return { refs: recipe.refs, file: `file://${directory}`, http, ssh: `ssh://git@127.0.0.1:${sshPort}/${path}.git` };
 }
 
-/** Nothing of whoever runs the bench, and a key for SSH. */
+/** An environment that inherits nothing but PATH, with a key for SSH. */
 async function clientEnvironment(dir: string): Promise<NodeJS.ProcessEnv> {
   const key = join(dir, "key");
   await run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", "bench", "-f", key]);

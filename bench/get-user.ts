@@ -12,7 +12,7 @@ export async function getUser(options: Options): Promise<Figure[]> {
       connections: [32, 128],
       script(statements, { tokens }) {
         const { text } = callerStatement(statements);
-        // The product asks for all tokens of a moment at once; alone, the statement asks for one.
+        // The product looks up all tokens of one turn of the event loop at once; this script looks up one.
         const one = withoutColons(text).replace(/= any\s*\(\$1[^)]*\)/i, `= ${digestInSql(":number")}`);
         if (!one.includes(":number")) throw new Error(`No list of tokens in the statement:\n${text}`);
         return scriptOf([`\\set number random(1, ${tokens})`], one);

@@ -16,19 +16,19 @@ import type { Options } from "./support/options.ts";
 import { temporaryDirectory } from "./support/processes.ts";
 
 const JOBS = 20_000;
-const AT_ONCE = 1_000;
+const BATCH_SIZE = 1_000;
 const IDLE_JOBS = 100;
-const IDLE_PAUSE = 30;
-const LIMIT = 120_000;
+const IDLE_PAUSE_MS = 30;
+const TIMEOUT_MS = 120_000;
 
-/** A queue that fetches many at once and one that fetches few, with the jobs that each holds. */
+/** The concurrency of a queue with large batches and of one with small ones. */
 const CONCURRENCY = { ingest: 80, default: 10 } as const;
-type Busy = keyof typeof CONCURRENCY;
+type BenchQueue = keyof typeof CONCURRENCY;
 
-/** One way to queue and run jobs that do nothing. */
-interface Side {
-  add(queue: Busy, count: number): Promise<void>;
-  /** Starts to work; the function is told of every job. */
+/** An implementation that queues and runs no-op jobs. */
+interface Contender {
+  add(queue: BenchQueue, count: number): Promise<void>;
+  /** Starts a worker, which calls the function for every job. */
   work(ran: () => void): Promise<{ stop(): Promise<void> }>;
   close(): Promise<void>;
 }
@@ -44,15 +44,15 @@ export async function jobs({ rounds }: Options): Promise<Figure[]> {
   using dir = temporaryDirectory();
   const server = await startServer({ dataDir: join(dir.path, "postgres") });
   try {
-    const sides = { bare: await bareSide(server.url), ours: await ourSide(server.url, dir.path) };
+    const contenders = { bare: await bareContender(server.url), ours: await ourContender(server.url, dir.path) };
     const measured = { bare: [] as Round[], ours: [] as Round[] };
     while (measured.ours.length < rounds) {
       progress(`round ${measured.ours.length + 1} of ${rounds}`);
-      for (const name of ["bare", "ours"] as const) measured[name].push(await measure(sides[name]));
+      for (const name of ["bare", "ours"] as const) measured[name].push(await measure(contenders[name]));
     }
-    for (const side of Object.values(sides)) await side.close();
+    for (const contender of Object.values(contenders)) await contender.close();
 
-    const of = (name: keyof typeof sides, what: keyof Round) => median(measured[name].map((round) => round[what]));
+    const of = (name: keyof typeof contenders, what: keyof Round) => median(measured[name].map((round) => round[what]));
     const ratio = (what: keyof Round) =>
       median(measured.ours.map((ours, i) => ours[what] / (measured.bare[i]?.[what] ?? Number.NaN)));
     const row = (title: string, what: keyof Round) => [title, of("bare", what), of("ours", what), ratio(what)];
@@ -77,13 +77,13 @@ export async function jobs({ rounds }: Options): Promise<Figure[]> {
   }
 }
 
-async function measure(side: Side): Promise<Round> {
-  const rate = async (queue: Busy) => {
-    await side.add(queue, JOBS);
+async function measure(contender: Contender): Promise<Round> {
+  const rate = async (queue: BenchQueue) => {
+    await contender.add(queue, JOBS);
     const { promise: done, resolve } = Promise.withResolvers<void>();
     let left = JOBS;
     const began = performance.now();
-    const worker = await side.work(() => {
+    const worker = await contender.work(() => {
       if (--left === 0) resolve();
     });
     await Promise.race([done, timeLimit()]);
@@ -91,66 +91,66 @@ async function measure(side: Side): Promise<Round> {
     await worker.stop();
     return JOBS / seconds;
   };
-  return { ingest: await rate("ingest"), default: await rate("default"), latency: await idleLatency(side) };
+  return { ingest: await rate("ingest"), default: await rate("default"), latency: await idleLatency(contender) };
 }
 
 /** Milliseconds from before a job is added to an idle queue until it runs. */
-async function idleLatency(side: Side): Promise<number> {
+async function idleLatency(contender: Contender): Promise<number> {
   let ran = () => {};
-  const worker = await side.work(() => ran());
+  const worker = await contender.work(() => ran());
   await pause(500);
   const times: number[] = [];
   for (let i = 0; i < IDLE_JOBS; i++) {
     const { promise, resolve } = Promise.withResolvers<void>();
     ran = resolve;
     const began = performance.now();
-    await side.add("default", 1);
+    await contender.add("default", 1);
     await Promise.race([promise, timeLimit()]);
     times.push(performance.now() - began);
-    await pause(IDLE_PAUSE);
+    await pause(IDLE_PAUSE_MS);
   }
   await worker.stop();
   return median(times);
 }
 
 async function timeLimit(): Promise<never> {
-  await pause(LIMIT, undefined, { ref: false });
-  throw new Error(`The jobs were not done within ${LIMIT} ms`);
+  await pause(TIMEOUT_MS, undefined, { ref: false });
+  throw new Error(`The jobs were not done within ${TIMEOUT_MS} ms`);
 }
 
-async function ourSide(server: string, dir: string): Promise<Side> {
-  const url = await makeDatabase(server, "ours");
+async function ourContender(server: string, dir: string): Promise<Contender> {
+  const url = await createDatabase(server, "ours");
   await migrate(url);
   const concurrency = Object.entries(CONCURRENCY).map((pair) => pair.join("="));
   const config = readConfig({ FAIRLEAD_DATA_DIR: dir, FAIRLEAD_JOB_CONCURRENCY: concurrency.join(",") });
   const log = pino({ base: null }, pino.destination({ dest: join(dir, "worker.log"), sync: false, minLength: 16_000 }));
   const services = openServices(config, url, log);
-  let told = () => {};
-  const common = { payload: Type.Object({ number: Type.Integer() }), run: async () => told() };
+  let onRun = () => {};
+  const common = { payload: Type.Object({ number: Type.Integer() }), run: async () => onRun() };
   const kinds = {
     ingest: defineJob({ ...common, name: "bench.ingest", queue: "ingest" }),
     default: defineJob({ ...common, name: "bench.default", queue: "default" }),
   };
   return {
     async add(queue, count) {
-      for (let added = 0; added < count; added += AT_ONCE) {
+      for (let added = 0; added < count; added += BATCH_SIZE) {
         await services.db.transaction(async (tx) => {
-          for (let i = added; i < Math.min(added + AT_ONCE, count); i++) {
+          for (let i = added; i < Math.min(added + BATCH_SIZE, count); i++) {
             await services.jobs.add(tx, kinds[queue], { number: i });
           }
         });
       }
     },
     work(ran) {
-      told = ran;
+      onRun = ran;
       return runWorker(services, Object.values(kinds), { queues: ["ingest", "default"] });
     },
     close: () => services.close(),
   };
 }
 
-async function bareSide(server: string): Promise<Side> {
-  const url = await makeDatabase(server, "bare");
+async function bareContender(server: string): Promise<Contender> {
+  const url = await createDatabase(server, "bare");
   const settings = { connectionString: url, schema: "jobs", max: CONNECTIONS, ...SETTINGS };
   const silent = (boss: PgBoss) => boss.on("error", () => {}).on("warning", () => {});
   const adding = silent(new PgBoss({ ...settings, supervise: false, schedule: false, useListenNotify: false }));
@@ -161,8 +161,11 @@ async function bareSide(server: string): Promise<Side> {
   return {
     async add(queue, count) {
       if (count === 1) await adding.send(queue, { job: "bench", payload: { number: 0 } });
-      for (let added = 0; added + AT_ONCE <= count; added += AT_ONCE) {
-        const payloads = Array.from({ length: AT_ONCE }, (_, i) => ({ job: "bench", payload: { number: added + i } }));
+      for (let added = 0; added + BATCH_SIZE <= count; added += BATCH_SIZE) {
+        const payloads = Array.from({ length: BATCH_SIZE }, (_, i) => ({
+          job: "bench",
+          payload: { number: added + i },
+        }));
         await adding.insert(
           queue,
           payloads.map((data) => ({ data })),
@@ -192,7 +195,7 @@ async function bareSide(server: string): Promise<Side> {
   };
 }
 
-async function makeDatabase(server: string, name: string): Promise<string> {
+async function createDatabase(server: string, name: string): Promise<string> {
   const client = new Client({ connectionString: server });
   await client.connect();
   await client.query(`create database ${name}`);

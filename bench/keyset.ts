@@ -13,17 +13,17 @@ const CALLERS = [
   ["administrator", administratorToken],
   ["user", userToken(1)],
 ] as const;
-const PAGES_A_ROUND = 50;
+const PAGES_PER_ROUND = 50;
 const PER_PAGE = 20;
 
-/** Milliseconds that the two pages took, and how much more the deep one did. */
+/** Milliseconds of the two pages, and their ratio. */
 interface Times {
   readonly first: number;
   readonly deep: number;
   readonly ratio: number;
 }
 
-/** What a page costs nine tenths down the list, against the first one: in each order, for both kinds of caller. */
+/** The cost of a page nine tenths down the list compared with the first, in each order and for both kinds of caller. */
 export async function keyset({ users, rounds }: Options): Promise<Figure[]> {
   await using engine = await seededEngine(users);
   using dir = temporaryDirectory();
@@ -35,7 +35,7 @@ export async function keyset({ users, rounds }: Options): Promise<Figure[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const rows: { name: string; caller: string; http: Times; sql: Times }[] = [];
   for (const order of ORDERS) {
-    const { cursor, id } = await placeAt(engine, order, Math.floor(users * 0.9));
+    const { cursor, id } = await cursorAt(engine, order, Math.floor(users * 0.9));
     const page = `${server.url}/api/v4/users?pagination=keyset&order_by=${order}&sort=desc&per_page=${PER_PAGE}`;
     for (const [caller, token] of CALLERS) {
       progress(`order by ${order}, as ${caller}`);
@@ -74,8 +74,8 @@ export async function keyset({ users, rounds }: Options): Promise<Figure[]> {
   ];
 }
 
-/** The cursor that leads to the row at a depth, and the id of that row. */
-async function placeAt(engine: Engine, order: (typeof ORDERS)[number], depth: number) {
+/** The cursor before the row at a depth, and the id of that row. */
+async function cursorAt(engine: Engine, order: (typeof ORDERS)[number], depth: number) {
   const value = order.endsWith("_at")
     ? `to_char(${order} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
     : `${order}::${order === "id" ? "int" : "text"}`;
@@ -86,7 +86,7 @@ async function placeAt(engine: Engine, order: (typeof ORDERS)[number], depth: nu
   );
   const [before, row] = rows;
   if (!before || !row) throw new Error(`There is no user at depth ${depth}`);
-  return { cursor: encodeCursor(order, "desc", before.value, before.id), id: row.id };
+  return { cursor: encodeCursor(order, "desc", before), id: row.id };
 }
 
 function pageOf(agent: Agent, url: string, token: string): Promise<{ id: number }[]> {
@@ -108,7 +108,7 @@ async function alternate(first: () => Promise<unknown>, deep: () => Promise<unkn
   // The first round warms up both pages and does not count.
   for (let round = 0; round <= rounds; round++) {
     const times: { first: number; deep: number }[] = [];
-    while (times.length < PAGES_A_ROUND) times.push({ first: await timed(first), deep: await timed(deep) });
+    while (times.length < PAGES_PER_ROUND) times.push({ first: await timed(first), deep: await timed(deep) });
     const [one, other] = [median(times.map((time) => time.first)), median(times.map((time) => time.deep))];
     if (round > 0) seen.push({ first: one, deep: other, ratio: other / one });
   }
@@ -122,7 +122,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - from;
 }
 
-/** The same two pages in PostgreSQL alone, by the statements that the product ran for them. */
+/** The same two pages in PostgreSQL alone, by the statements of the product. */
 async function alternateInSql(
   engine: Engine,
   first: () => Promise<unknown>,

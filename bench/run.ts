@@ -1,5 +1,6 @@
 import { clone } from "./clone.ts";
 import { getUser } from "./get-user.ts";
+import { idle } from "./idle.ts";
 import { jobs } from "./jobs.ts";
 import { keyset } from "./keyset.ts";
 import { listUsers } from "./list-users.ts";
@@ -10,6 +11,7 @@ import { type Options, readOptions } from "./support/options.ts";
 
 const BENCHES: Readonly<Record<string, (options: Options) => Promise<Figure[]>>> = {
   startup,
+  idle,
   jobs,
   keyset,
   "get-user": getUser,
@@ -22,7 +24,7 @@ const { names, options } = readOptions(process.argv.slice(2));
 const [name = "", ...more] = names;
 const bench = BENCHES[name];
 if (!bench || more.length > 0) {
-  console.error("Usage: npm run bench -- NAME [--rounds 5] [--seconds 3] [--users 1m] [--only PART]");
+  console.error("Usage: npm run bench -- NAME [--rounds 5] [--seconds N] [--users 1m] [--only PART]");
   console.error(`NAME is one of ${Object.keys(BENCHES).join(", ")}`);
   process.exitCode = 2;
 } else {

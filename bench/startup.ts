@@ -13,13 +13,13 @@ interface Start {
   readonly megabytes: number;
 }
 
-/** How long a start takes where everything is there already, PostgreSQL included, and what the process holds idle. */
+/** The duration of a start with existing data, PostgreSQL included, and the memory of the idle process. */
 export async function startup({ rounds }: Options): Promise<Figure[]> {
   using dir = temporaryDirectory();
   const settings = { FAIRLEAD_DATA_DIR: join(dir.path, "data") };
   const file = join(dir.path, "answer.json");
   writeFileSync(file, "{}");
-  progress("first start, which makes the data directory");
+  progress("first start, which creates the data directory");
   const first = await measure(() => startFairlead(dir.path, settings));
   const ours: Start[] = [];
   const bare: Start[] = [];

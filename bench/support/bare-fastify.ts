@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import fastify from "fastify";
 
-/** The least that a server of this kind can do: one value out of memory, whoever asks. */
+/** The least that such a server can do: send one value from memory to everyone. */
 const [, , path = "/", file = "", port = "0"] = process.argv;
 const value: unknown = JSON.parse(readFileSync(file, "utf8"));
 const app = fastify();
 
 app.get("/-/readiness", async () => ({}));
-// One object goes through a serialiser made for its fields; an array is as fast through JSON.stringify.
+// An object is serialized by a function generated for its fields; for an array JSON.stringify is as fast.
 if (Array.isArray(value)) app.get(path, async () => value);
 else app.get(path, { schema: { response: { 200: shapeOf(value) } } }, async () => value);
 process.once("SIGTERM", () => process.exit(0));

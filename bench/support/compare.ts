@@ -8,21 +8,21 @@ import { type Running, startBare, startFairlead, temporaryDirectory } from "./pr
 import { type Engine, seededEngine, userToken } from "./seeded.ts";
 import { type Script, type Statement, statementsOf } from "./statements.ts";
 
-export interface Compared {
+export interface Comparison {
   readonly path: string;
   readonly connections: readonly number[];
-  /** Makes the script in which pgbench runs the request's own SQL. */
+  /** Returns the script by which pgbench runs the SQL of the request. */
   readonly script: (statements: readonly Statement[], engine: Engine) => Script;
 }
 
-/** One pass over everything that is compared, so that a slow minute of the machine meets all of it. */
+/** One measurement of everything that is compared, so that a slow minute affects all of it. */
 export interface Round {
   readonly pgbench: Load;
   readonly at: ReadonlyMap<number, { readonly ours: HttpLoad; readonly bare: HttpLoad }>;
 }
 
 /** Loads PostgreSQL with a request's SQL, our server with the request, and bare Fastify with its answer, in turn. */
-export async function compare({ path, connections, script }: Compared, options: Options): Promise<Round[]> {
+export async function compare({ path, connections, script }: Comparison, options: Options): Promise<Round[]> {
   await using engine = await seededEngine(options.users);
   using dir = temporaryDirectory();
   await using ours = await startFairlead(dir.path, {
@@ -48,10 +48,10 @@ export async function compare({ path, connections, script }: Compared, options: 
     const pgbench = await loadPostgres(engine, { file: files.script, variables, seconds: options.seconds });
     const at = new Map<number, { ours: HttpLoad; bare: HttpLoad }>();
     for (const count of connections) {
-      const asked = { path, tokens: files.tokens, connections: count, seconds: options.seconds };
+      const request = { path, tokens: files.tokens, connections: count, seconds: options.seconds };
       at.set(count, {
-        ours: await recorded(ours, () => loadHttp(ours, engine, asked)),
-        bare: await loadHttp(bare, engine, asked),
+        ours: await recorded(ours, () => loadHttp(ours, engine, request)),
+        bare: await loadHttp(bare, engine, request),
       });
     }
     return { pgbench, at };
@@ -73,10 +73,10 @@ async function get(server: Running, path: string): Promise<unknown> {
   return answer.json();
 }
 
-// A line names at least the request's id, method, path, status and time.
-const SHORTEST_LINE = 80;
+// A log line has at least the id, method, path, status and time of the request.
+const MIN_LINE_LENGTH = 80;
 
-/** Holds a load to what the server itself says of it: every answer 200, each one counted and logged. */
+/** Checks a load against the server: every answer is 200, counted in the metrics and logged. */
 async function recorded(server: Running, load: () => Promise<HttpLoad>): Promise<HttpLoad> {
   const before = { answers: await answersOf(server), log: statSync(server.log).size };
   const seen = await load();
@@ -86,7 +86,7 @@ async function recorded(server: Running, load: () => Promise<HttpLoad>): Promise
   const counted = (after.get("200") ?? 0) - (before.answers.get("200") ?? 0);
   if (counted < seen.count) throw new Error(`${seen.count} answers, but metrics count ${counted}`);
   const logged = statSync(server.log).size - before.log;
-  if (logged < seen.count * SHORTEST_LINE) throw new Error(`${seen.count} answers, but ${logged} bytes of log`);
+  if (logged < seen.count * MIN_LINE_LENGTH) throw new Error(`${seen.count} answers, but ${logged} bytes of log`);
   return seen;
 }
 

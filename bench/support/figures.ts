@@ -1,4 +1,4 @@
-/** One measured value, in words such as "0.43 of pgbench's rate", and what it must reach. */
+/** A measured value, described like "0.43 of pgbench's rate", and its goal. */
 export interface Figure {
   readonly value: number;
   readonly unit?: string;
@@ -24,11 +24,11 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
-/** Three digits that count, so that a value just short of its goal does not look like the goal. */
+/** Three significant digits, so that a value just short of its goal does not look like the goal. */
 export const short = (value: number): string =>
   value >= 100 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3)));
 
-/** Columns under their headings; those with numbers stand to the right. */
+/** A table with headings; numbers are aligned to the right. */
 export function table(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const cells = rows.map((row) => row.map((cell) => (typeof cell === "number" ? short(cell) : cell)));
   const widths = headings.map((heading, i) => Math.max(heading.length, ...cells.map((row) => row[i]?.length ?? 0)));
@@ -40,5 +40,5 @@ export function table(headings: readonly string[], rows: readonly (readonly (str
     .join("\n");
 }
 
-/** Says on stderr what a run of minutes is doing. */
+/** Reports the progress of a long run on stderr. */
 export const progress = (text: string) => void process.stderr.write(`${text}\n`);

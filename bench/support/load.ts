@@ -4,7 +4,7 @@ import { cpuOf, cpuOfServer } from "./proc.ts";
 import { run, type Running } from "./processes.ts";
 import type { Engine } from "./seeded.ts";
 
-/** What a load did in a second, and what each request of it cost in microseconds of processor time. */
+/** The rate of a load, and the microseconds of processor time per request. */
 export interface Load {
   readonly count: number;
   readonly perSecond: number;
@@ -18,7 +18,7 @@ export interface HttpLoad extends Load {
   readonly p99: number;
 }
 
-interface Asked {
+interface LoadRequest {
   readonly path: string;
   /** A file of tokens, one a line, that are used in turn. */
   readonly tokens: string;
@@ -26,17 +26,17 @@ interface Asked {
   readonly seconds: number;
 }
 
-const WARM_UP = 1;
+const WARM_UP_SECONDS = 1;
 
-/** Asks a server as fast as it answers, and refuses the measurement if any answer was not the one wanted. */
-export async function loadHttp(server: Running, engine: Engine, asked: Asked): Promise<HttpLoad> {
-  await wrk(server.url, asked, WARM_UP);
+/** Sends requests as fast as the server answers; throws if any of them failed. */
+export async function loadHttp(server: Running, engine: Engine, request: LoadRequest): Promise<HttpLoad> {
+  await wrk(server.url, request, WARM_UP_SECONDS);
   const before = [cpuOf(server.pid), cpuOfServer(engine.pid)] as const;
-  const seen = await wrk(server.url, asked, asked.seconds);
+  const seen = await wrk(server.url, request, request.seconds);
   const after = [cpuOf(server.pid), cpuOfServer(engine.pid)] as const;
   const { requests, microseconds, refused, broken, p50, p99 } = seen;
   if (refused + broken > 0)
-    throw new Error(`${asked.path}: ${refused} refused, ${broken} broken of ${requests} requests`);
+    throw new Error(`${request.path}: ${refused} refused, ${broken} broken of ${requests} requests`);
   return {
     count: requests,
     perSecond: (requests / microseconds) * 1e6,
@@ -47,7 +47,7 @@ export async function loadHttp(server: Running, engine: Engine, asked: Asked): P
   };
 }
 
-interface Seen {
+interface WrkResult {
   requests: number;
   microseconds: number;
   refused: number;
@@ -56,45 +56,45 @@ interface Seen {
   p99: number;
 }
 
-async function wrk(url: string, { path, tokens, connections }: Asked, seconds: number): Promise<Seen> {
+async function wrk(url: string, { path, tokens, connections }: LoadRequest, seconds: number): Promise<WrkResult> {
   const script = join(import.meta.dirname, "wrk.lua");
   const size = ["--threads", "1", "--connections", String(connections), "--duration", `${seconds}s`];
-  const printed = await run("wrk", [...size, "--script", script, `${url}${path}`, "--", tokens]);
-  return JSON.parse(printed.trimEnd().slice(printed.trimEnd().lastIndexOf("\n"))) as Seen;
+  const output = await run("wrk", [...size, "--script", script, `${url}${path}`, "--", tokens]);
+  return JSON.parse(output.trimEnd().slice(output.trimEnd().lastIndexOf("\n"))) as WrkResult;
 }
 
-interface Scripted {
+interface PgbenchRun {
   readonly file: string;
   readonly variables: Readonly<Record<string, string>>;
   readonly seconds: number;
 }
 
 /** Runs a script in eight connections as fast as PostgreSQL answers them. */
-export async function loadPostgres({ url, pid }: Engine, { file, variables, seconds }: Scripted): Promise<Load> {
+export async function loadPostgres({ url, pid }: Engine, { file, variables, seconds }: PgbenchRun): Promise<Load> {
   const before = cpuOfServer(pid);
   const size = ["--client", "8", "--jobs", "1", "--time", String(seconds)];
-  const given = Object.entries(variables).map(([name, value]) => `--define=${name}=${value}`);
-  const printed = await run("pgbench", [
+  const definitions = Object.entries(variables).map(([name, value]) => `--define=${name}=${value}`);
+  const output = await run("pgbench", [
     "--no-vacuum",
     "--protocol",
     "prepared",
     ...size,
-    ...given,
+    ...definitions,
     "--file",
     file,
     url,
   ]);
-  // Its connections end with it, and their time counts once the server has seen them end.
+  // The processor time of its connections counts once the server has noticed their end.
   await pause(200);
   const spent = cpuOfServer(pid) - before;
-  const count = numberIn(printed, /transactions actually processed: (\d+)/);
-  if (numberIn(printed, /failed transactions: (\d+)/) > 0) throw new Error(`pgbench: failed transactions\n${printed}`);
-  const perSecond = numberIn(printed, /tps = ([\d.]+)/);
+  const count = numberIn(output, /transactions actually processed: (\d+)/);
+  if (numberIn(output, /failed transactions: (\d+)/) > 0) throw new Error(`pgbench: failed transactions\n${output}`);
+  const perSecond = numberIn(output, /tps = ([\d.]+)/);
   return { count, perSecond, postgres: spent / count };
 }
 
 function numberIn(text: string, pattern: RegExp): number {
   const found = pattern.exec(text)?.[1];
-  if (found === undefined) throw new Error(`No ${pattern} in what was printed:\n${text}`);
+  if (found === undefined) throw new Error(`No ${pattern} in the output:\n${text}`);
   return Number(found);
 }

@@ -1,11 +1,15 @@
 import { parseArgs } from "node:util";
 
-/** How large a run is; smaller values are for a try, the goals are meant for the defaults. */
+const LOAD_SECONDS = "3";
+/** PostgreSQL logs most right after a checkpoint, which is every 300 seconds. */
+const IDLE_SECONDS = "300";
+
+/** The size of a run; the goals apply to the defaults. */
 export interface Options {
   readonly rounds: number;
   readonly seconds: number;
   readonly users: number;
-  /** A part of a bench, where it has some. */
+  /** Selects a part of a bench that has several. */
   readonly only?: string;
 }
 
@@ -15,14 +19,14 @@ export function readOptions(args: readonly string[]): { names: readonly string[]
     allowPositionals: true,
     options: {
       rounds: { type: "string", default: "5" },
-      seconds: { type: "string", default: "3" },
+      seconds: { type: "string" },
       users: { type: "string", default: "1m" },
       only: { type: "string" },
     },
   });
   const options = {
     rounds: count(values.rounds),
-    seconds: count(values.seconds),
+    seconds: count(values.seconds ?? (positionals[0] === "idle" ? IDLE_SECONDS : LOAD_SECONDS)),
     users: count(values.users),
     ...(values.only !== undefined && { only: values.only }),
   };

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-// The kernel counts in hundredths of a second for every program, whatever its own timer is.
-const MICROSECONDS_A_TICK = 10_000;
+// The kernel reports hundredths of a second, whatever its own timer is.
+const MICROSECONDS_PER_TICK = 10_000;
 
 interface Stat {
   readonly parent: number;
@@ -16,24 +16,24 @@ function statOf(pid: number): Stat | undefined {
   } catch {
     return undefined;
   }
-  // The name of the program, in brackets, may hold spaces; the numbers start after it with field 3.
+  // The name of the program, in parentheses, may contain spaces; field 3 follows it.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const field = (position: number) => Number(fields[position - 3]);
   return {
     parent: field(4),
-    own: (field(14) + field(15)) * MICROSECONDS_A_TICK,
-    ofEndedChildren: (field(16) + field(17)) * MICROSECONDS_A_TICK,
+    own: (field(14) + field(15)) * MICROSECONDS_PER_TICK,
+    ofEndedChildren: (field(16) + field(17)) * MICROSECONDS_PER_TICK,
   };
 }
 
-/** Microseconds of processor time, user and system, that a process has used. */
+/** The processor time of a process, user and system, in microseconds. */
 export function cpuOf(pid: number): number {
   const stat = statOf(pid);
   if (!stat) throw new Error(`Process ${pid} has ended`);
   return stat.own;
 }
 
-/** The same for a PostgreSQL server: its first process, the children it has and those it had. */
+/** The processor time of a PostgreSQL server with its running and ended children, in microseconds. */
 export function cpuOfServer(pid: number): number {
   const first = statOf(pid);
   if (!first) throw new Error(`Process ${pid} has ended`);
@@ -44,7 +44,7 @@ export function cpuOfServer(pid: number): number {
   return others.reduce((sum, stat) => sum + (stat?.own ?? 0), first.own + first.ofEndedChildren);
 }
 
-/** Megabytes of memory that a process holds. */
+/** The resident memory of a process. */
 export function residentMegabytes(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1];
   if (kilobytes === undefined) throw new Error(`Process ${pid} shows no memory`);

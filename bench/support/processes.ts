@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
 const root = join(import.meta.dirname, "../..");
-const START_LIMIT = 120_000;
-const STOP_LIMIT = 15_000;
+const START_TIMEOUT_MS = 120_000;
+const STOP_TIMEOUT_MS = 15_000;
 
-/** A server that this run started, and stops when it goes out of scope. */
+/** A server of this run, which is stopped when it goes out of scope. */
 export interface Running extends AsyncDisposable {
   readonly pid: number;
   readonly url: string;
@@ -21,16 +21,14 @@ export interface Running extends AsyncDisposable {
   readonly startedIn: number;
 }
 
-/** `fairlead serve` with these settings and no others of whoever runs the bench. */
+/** Starts `fairlead serve` with these settings only. */
 export const startFairlead = (dir: string, settings: Record<string, string>): Promise<Running> =>
   start(
     join(root, "bin/fairlead"),
     () => ["serve"],
     join(dir, "fairlead.log"),
-    (port) => ({
-      ...settings,
-      FAIRLEAD_PORT: port,
-    }),
+    // Another server may have the usual port of SSH.
+    (port) => ({ FAIRLEAD_SSH_PORT: "0", ...settings, FAIRLEAD_PORT: port }),
   );
 
 /** A bare Fastify that answers `path` with the value in `file`. */
@@ -71,21 +69,21 @@ async function start(
   return { pid: pidOf(child), url, log, startedIn, [Symbol.asyncDispose]: stop };
 }
 
-/** Runs a command to its end and answers with what it printed; any other end than 0 is an error. */
+/** Runs a command and returns its output; throws unless it exits with 0. */
 export async function run(command: string, args: readonly string[], options: SpawnOptions = {}): Promise<string> {
   const child = spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
-  let printed = "";
-  let complaint = "";
-  child.stdout?.setEncoding("utf8").on("data", (text: string) => (printed += text));
-  child.stderr?.setEncoding("utf8").on("data", (text: string) => (complaint += text));
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => (stderr += text));
   const [code] = (await once(child, "close").catch((error: Error) => {
     throw new Error(`${command} is needed for this figure: ${error.message}`);
   })) as [number | null];
-  if (code !== 0) throw new Error(`${command} ended with ${code}: ${complaint.slice(-2000)}`);
-  return printed;
+  if (code !== 0) throw new Error(`${command} ended with ${code}: ${stderr.slice(-2000)}`);
+  return stdout;
 }
 
-/** Runs a command of ours in front of whoever watches. */
+/** Runs a command of ours with inherited output. */
 export async function runFairlead(args: readonly string[], settings: Record<string, string>): Promise<void> {
   const env = { ...ownEnv(), ...settings };
   const child = spawn(join(root, "bin/fairlead"), args, { stdio: ["ignore", "inherit", "inherit"], env });
@@ -93,7 +91,7 @@ export async function runFairlead(args: readonly string[], settings: Record<stri
   if (code !== 0) throw new Error(`fairlead ${args.join(" ")} ended with ${code}`);
 }
 
-/** A directory of this run's own that others may look into, as the database's user has to. */
+/** A temporary directory that the user of the database may enter. */
 export function temporaryDirectory(): Disposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), "fairlead-bench-"));
   chmodSync(path, 0o755);
@@ -121,24 +119,24 @@ function pidOf(child: ChildProcess): number {
 }
 
 async function untilReady(child: ChildProcess, url: string, log: string) {
-  const deadline = performance.now() + START_LIMIT;
+  const deadline = performance.now() + START_TIMEOUT_MS;
   while (performance.now() < deadline) {
     if (hasEnded(child)) throw new Error(`${child.spawnfile} ended with ${child.exitCode}:\n${endOf(log)}`);
     if (await answers(`${url}/-/readiness`)) return;
     await pause(5);
   }
-  throw new Error(`${child.spawnfile} was not ready within ${START_LIMIT} ms:\n${endOf(log)}`);
+  throw new Error(`${child.spawnfile} was not ready within ${START_TIMEOUT_MS} ms:\n${endOf(log)}`);
 }
 
 const endOf = (log: string) => readFileSync(log, "utf8").slice(-2000);
 
 function answers(url: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const asked = get(url, { agent: false, timeout: 2_000 }, (answer) => {
+    const sent = get(url, { agent: false, timeout: 2_000 }, (answer) => {
       answer.resume();
       resolve(answer.statusCode === 200);
     });
-    asked.on("error", () => resolve(false)).on("timeout", () => asked.destroy());
+    sent.on("error", () => resolve(false)).on("timeout", () => sent.destroy());
   });
 }
 
@@ -146,7 +144,7 @@ async function end(child: ChildProcess) {
   if (hasEnded(child)) return;
   const ended = once(child, "exit");
   child.kill("SIGTERM");
-  const giveUp = setTimeout(() => child.kill("SIGKILL"), STOP_LIMIT);
+  const giveUp = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
   await ended;
   clearTimeout(giveUp);
 }

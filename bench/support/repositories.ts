@@ -25,8 +25,8 @@ const TAGS = 1_000;
 const DIRECTORIES = 60;
 const FILES = 40;
 /** Bytes that a version of a file is made of; it is their hex, and about as long as they are when packed. */
-const LEAST = 2_600;
-const MOST = 6_650;
+const MIN_OBJECTS = 2_600;
+const MAX_OBJECTS = 6_650;
 
 /** 91,562 objects in a pack of 195 MiB: 6,000 commits, a branch and 1,000 tags. */
 export const history: Recipe = {
@@ -40,7 +40,7 @@ export const history: Recipe = {
       yield commit(n);
       const first = bytes(2).readUInt16BE();
       for (let k = 0; k < 6 + largerUntil(n + 1) - largerUntil(n); k++) {
-        const content = bytes(LEAST + (bytes(2).readUInt16BE() % (MOST - LEAST)));
+        const content = bytes(MIN_OBJECTS + (bytes(2).readUInt16BE() % (MAX_OBJECTS - MIN_OBJECTS)));
         const lines = content.toString("hex").replaceAll(/.{64}/g, "$&\n");
         const name = `src/part-${(first + k) % DIRECTORIES}/file-${bytes(1).readUInt8() % FILES}.txt`;
         yield file(name, Buffer.from(lines, "latin1"));

@@ -1,67 +1,80 @@
-import { createHash } from "node:crypto";
-import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
+import type { SeedStep } from "#db/seed.ts";
 import { startServer } from "#db/server.ts";
+import type { SeedSize } from "#domains/foundation/seed.ts";
+import { seeds } from "#domains/seeds.ts";
 import { progress } from "./figures.ts";
+import { bringUpToDate, isOutdated } from "./kept.ts";
 import { runFairlead } from "./processes.ts";
 
-/** A PostgreSQL full of users, with its first process and its log of statements. */
+/** A seeded PostgreSQL, its main process and its log of statements. */
 export interface Engine extends AsyncDisposable {
   readonly url: string;
   readonly pid: number;
   readonly log: string;
-  /** How many ordinary users have a token of the benches, numbered from 1. */
+  /** The number of ordinary users with a bench token, numbered from 1. */
   readonly tokens: number;
 }
 
-const MOST_TOKENS = 10_000;
+const MAX_TOKENS = 10_000;
 const TOKEN = "flpat-bench-";
 export const administratorToken = `${TOKEN}administrator`;
 export const userToken = (number: number) => `${TOKEN}${number}`;
-/** Of the first user, a member of many projects, and of the second, a member of the largest group. */
+/** Tokens of the first user, a member of many projects, and of the second, a member of the largest group. */
 export const memberToken = (number: 1 | 2) => `${TOKEN}member-${number}`;
-/** The digest of the token that a number stands for, in SQL. */
+/** The digest of a numbered token, in SQL. */
 export const digestInSql = (number: string) => `sha256(convert_to('${TOKEN}' || ${number}, 'UTF8'))`;
 
-/** Starts the engine on data that is kept between runs, and made anew once the schema or the seed has changed. */
-export async function seededEngine(users: number, projects = 0, tokensToo = 0): Promise<Engine> {
-  const counts = [users, projects, tokensToo].filter((count) => count > 0);
+/** Starts PostgreSQL on data that is kept between runs; missing migrations and seed steps are run. */
+export async function seededEngine(users: number, projects = 0, tokens = 0): Promise<Engine> {
+  const size = { users, projects, tokens };
+  const counts = [users, projects, tokens].filter((count) => count > 0);
   const kept = join(tmpdir(), "fairlead-bench-data", counts.join("-"));
-  const mark = join(kept, "made-from");
-  const wanted = checksum();
-  if (!existsSync(mark) || readFileSync(mark, "utf8") !== wanted) {
+  const steps = [...seeds, benchTokens];
+  const record = join(kept, "steps.json");
+  if (!existsSync(record) || isOutdated({ record, steps, size })) {
     rmSync(kept, { recursive: true, force: true });
     mkdirSync(kept, { recursive: true });
     chmodSync(kept, 0o755);
-    const shown = counts.map((count) => count.toLocaleString("en")).join(", ");
-    progress(`Making users, projects and tokens (${shown}), kept in ${kept}`);
-    await using engine = await start(kept);
-    await seed(engine.url, join(kept, "fairlead"), [users, projects, tokensToo]);
-    writeFileSync(mark, wanted);
+    progress(`Creating users, projects and tokens (${counts.join(", ")}), kept in ${kept}`);
   }
   const engine = await start(kept);
+  try {
+    await prepare(engine.url, join(kept, "fairlead"), record);
+    const onStep = (step: string) => progress(`Seeding ${step}`);
+    const done = await bringUpToDate({ url: engine.url, record, steps, size, onStep });
+    if (done.migrations.length + done.steps.length > 0) {
+      await query(engine.url, "vacuum analyze");
+      await query(engine.url, "checkpoint");
+    }
+    return { ...engine, tokens: await countTokens(engine.url) };
+  } catch (error) {
+    await engine[Symbol.asyncDispose]();
+    const { message } = error as Error;
+    throw new Error(`${message} (kept in ${kept}; without that directory it is recreated)`, { cause: error });
+  }
+}
+
+/** Creates the first administrator, like a new installation. */
+async function prepare(url: string, dataDir: string, record: string) {
+  if (existsSync(record)) return;
+  const settings = { FAIRLEAD_DATABASE_URL: url, FAIRLEAD_DATA_DIR: dataDir };
+  await runFairlead(["migrate"], settings);
+  await runFairlead(["setup"], settings);
+}
+
+async function countTokens(url: string): Promise<number> {
   const { rows } = await query<{ count: number }>(
-    engine.url,
+    url,
     `select count(*)::int from personal_access_tokens where token_digest <> ${digestInSql("'administrator'")}
      and name = '${TOKEN}'`,
   );
   const tokens = rows[0]?.count ?? 0;
-  if (tokens === 0) throw new Error("The seed made no ordinary user who can sign in");
-  return { ...engine, tokens };
-}
-
-function checksum(): string {
-  const root = join(import.meta.dirname, "../..");
-  const sources = [
-    ...globSync(join(root, "migrations/*.sql")),
-    ...globSync(join(root, "src/**/seed*.ts")),
-    import.meta.filename,
-  ];
-  const sum = createHash("sha256");
-  for (const file of sources.toSorted()) sum.update(readFileSync(file));
-  return sum.digest("hex");
+  if (tokens === 0) throw new Error("The seed created no ordinary user who can sign in");
+  return tokens;
 }
 
 async function start(kept: string): Promise<Omit<Engine, "tokens">> {
@@ -88,39 +101,38 @@ async function start(kept: string): Promise<Omit<Engine, "tokens">> {
   return { url, pid, log: join(dataDir, "statements.json"), [Symbol.asyncDispose]: stop };
 }
 
-async function seed(url: string, dataDir: string, [users, projects, tokens]: readonly [number, number, number]) {
-  const settings = { FAIRLEAD_DATABASE_URL: url, FAIRLEAD_DATA_DIR: dataDir };
-  await runFairlead(["migrate"], settings);
-  await runFairlead(["setup"], settings);
-  const counts = ["--users", users, "--projects", projects, "--tokens", tokens].map(String);
-  await runFairlead(["seed", ...counts], settings);
-  // Users all over the table, so that no two tokens lead to one page of it.
-  await query(
-    url,
-    `insert into personal_access_tokens (user_id, name, scopes, token_digest)
-     select id, '${TOKEN}', '{api}', ${digestInSql("row_number() over (order by md5(id::text))")}
-     from users where state = 'active' and user_type = 'human' and not admin and confirmed_at is not null
-       and not password_expired
-     order by md5(id::text) limit ${MOST_TOKENS}`,
-  );
-  await query(
-    url,
-    `insert into personal_access_tokens (user_id, name, scopes, token_digest)
-     select id, '${TOKEN}', '{api}', ${digestInSql("'administrator'")}
-     from users where admin and state = 'active' and user_type = 'human' order by id limit 1`,
-  );
-  await query(
-    url,
-    `with first as (select id, row_number() over (order by id) as n from users where user_type = 'human' and not admin
-       order by id limit 2),
-     alive as (update users set state = 'active', external = false from first where users.id = first.id)
-     insert into personal_access_tokens (user_id, name, scopes, token_digest)
-     select id, 'member', '{api}', ${digestInSql("'member-' || n")} from first`,
-  );
-  progress("Vacuum and analyze");
-  await query(url, "vacuum analyze");
-  await query(url, "checkpoint");
-}
+/** The tokens that the benches sign in with. */
+const benchTokens: SeedStep<SeedSize> = {
+  name: "tokens of the benches",
+  tables: ["personal_access_tokens"],
+  statements: () => [
+    {
+      // Users all over the table, so that no two tokens lead to one page of it.
+      text: `
+        insert into personal_access_tokens (user_id, name, scopes, token_digest)
+        select id, '${TOKEN}', '{api}', ${digestInSql("row_number() over (order by md5(id::text))")}
+        from users where state = 'active' and user_type = 'human' and not admin and confirmed_at is not null
+          and not password_expired
+        order by md5(id::text) limit ${MAX_TOKENS}`,
+    },
+    {
+      text: `
+        insert into personal_access_tokens (user_id, name, scopes, token_digest)
+        select id, '${TOKEN}', '{api}', ${digestInSql("'administrator'")}
+        from users where admin and state = 'active' and user_type = 'human' order by id limit 1`,
+    },
+    {
+      text: `
+        with first as (
+          select id, row_number() over (order by id) as n from users where user_type = 'human' and not admin
+          order by id limit 2
+        ), alive as (update users set state = 'active', external = false from first where users.id = first.id)
+        insert into personal_access_tokens (user_id, name, scopes, token_digest)
+        select id, 'member', '{api}', ${digestInSql("'member-' || n")} from first`,
+    },
+  ],
+  clear: `delete from personal_access_tokens where name in ('${TOKEN}', 'member')`,
+};
 
 export async function query<Row extends object>(url: string, text: string): Promise<{ rows: Row[] }> {
   const db = new Client(url);

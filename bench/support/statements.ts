@@ -9,7 +9,7 @@ export interface Statement {
   readonly values: readonly (string | null)[];
 }
 
-/** The statements that PostgreSQL ran while `work` was done, read from its own log, so that nothing can drift apart. */
+/** The statements of `work`, read from the log of PostgreSQL, so that they cannot differ from the product. */
 export async function statementsOf(engine: Engine, work: () => Promise<unknown>): Promise<Statement[]> {
   const db = new Client(engine.url);
   await db.connect();
@@ -28,7 +28,7 @@ export async function statementsOf(engine: Engine, work: () => Promise<unknown>)
 async function setLogging(db: Client, statements: "all" | "none") {
   await db.query(`alter system set log_statement = '${statements}'`);
   await db.query("select pg_reload_conf()");
-  // Neither the signal to the other processes nor the log's writer is waited for by anyone.
+  // Neither the reload nor the log writer can be awaited.
   await pause(300);
 }
 
@@ -45,17 +45,17 @@ function readLine(line: string): Statement | undefined {
 const TOKENS = /\bpersonal_access_tokens\b/;
 const reads = ({ text }: Statement) => /^\s*(select|with)\b/i.test(text);
 
-/** The statement that led from the token to its user. */
+/** The statement that finds the user of a token. */
 export const callerStatement = (statements: readonly Statement[]): Statement =>
-  theOne(
+  onlyOne(
     statements.filter((statement) => reads(statement) && TOKENS.test(statement.text)),
     "caller",
     statements,
   );
 
-/** The statement that read a page of users. */
+/** The statement that reads a page of users. */
 export const pageStatement = (statements: readonly Statement[]): Statement =>
-  theOne(
+  onlyOne(
     statements.filter(
       (statement) => reads(statement) && /\busers\b[^]*\blimit\b/.test(statement.text) && !TOKENS.test(statement.text),
     ),
@@ -63,38 +63,38 @@ export const pageStatement = (statements: readonly Statement[]): Statement =>
     statements,
   );
 
-// None or two mean that the bench no longer knows what it compares with.
-function theOne(found: readonly Statement[], what: string, all: readonly Statement[]): Statement {
+// With none or several the bench would compare with something else.
+function onlyOne(found: readonly Statement[], what: string, all: readonly Statement[]): Statement {
   const [statement] = found;
   if (statement && found.length === 1) return statement;
   throw new Error(`${found.length} statements for the ${what}:\n${all.map(({ text }) => text).join("\n")}`);
 }
 
-/** What pgbench runs again and again, with the variables that are given to it from outside. */
+/** A script of pgbench and its variables. */
 export interface Script {
   readonly text: string;
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** A script of lines and a statement, which may use `:name` where they or `variables` give a value. */
+/** A script of meta-commands and a statement, which may use the variables of both as `:name`. */
 export const scriptOf = (
   lines: readonly string[],
   statement: string,
   variables: Readonly<Record<string, string>> = {},
 ): Script => ({ text: `${[...lines, statement].join("\n")};\n`, variables });
 
-/** The same statement with the same values, as parameters again. */
+/** A script that repeats a statement with the same parameters. */
 export function repeated({ text, values }: Statement): Script {
-  const variables = Object.fromEntries(values.map((value, i) => [`value_${i + 1}`, known(value)]));
+  const variables = Object.fromEntries(values.map((value, i) => [`value_${i + 1}`, notNull(value)]));
   return scriptOf([], withoutColons(text).replaceAll(/\$(\d+)/g, ":value_$1"), variables);
 }
 
-function known(value: string | null): string {
+function notNull(value: string | null): string {
   if (value === null) throw new Error("pgbench has no variable that is null");
   return value;
 }
 
-// pgbench takes every colon before a letter for a variable of its own, inside a string too.
+// pgbench takes every colon before a letter for a variable, even inside a string.
 export const withoutColons = (text: string) =>
   text.replaceAll(/'(?:[^']|'')*'/g, (literal) =>
     /:\w/.test(literal) ? `E${literal.replaceAll("\\", "\\\\").replaceAll(":", "\\x3a")}` : literal,
