@@ -4,6 +4,8 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { domains } from "#domains/index.ts";
+import { DOMAINS } from "#tools/layers.ts";
 
 const root = join(import.meta.dirname, "..");
 
@@ -273,6 +275,10 @@ describe("the order of imports", () => {
     }
   };
   const importing = (name: string) => `import { x } from "${name}"; export const y = x;`;
+
+  test("is the order in which the contributions of domains are merged", () => {
+    assert.deepEqual(Object.keys(domains).toReversed(), DOMAINS);
+  });
 
   test("an import of a domain below and of the kernel is accepted", () => {
     const files = {

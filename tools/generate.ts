@@ -31,10 +31,11 @@ const root = join(import.meta.dirname, "..");
 
 const catalogue = once(readFreshCatalogue);
 
-const documents = Object.entries(domains).map(([domain, endpoints]) => ({
-  file: `docs/openapi/${domain}.json`,
-  document: openApiOf(operationsOf(endpoints), SUBJECTS),
-}));
+const documents = Object.entries(domains).flatMap(([name, domain]) =>
+  domain.resources
+    ? [{ file: `docs/openapi/${name}.json`, document: openApiOf(operationsOf(domain.resources), SUBJECTS) }]
+    : [],
+);
 
 const generators: readonly Generator[] = [
   { file: ".oxlintrc.json", generate: () => lintConfig({ layers: LAYERS, domains: DOMAINS, packages: PACKAGES }) },

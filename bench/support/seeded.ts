@@ -5,7 +5,7 @@ import { Client } from "pg";
 import type { SeedStep } from "#db/seed.ts";
 import { startServer } from "#db/server.ts";
 import type { SeedSize } from "#domains/foundation/seed.ts";
-import { seeds } from "#domains/seeds.ts";
+import { seeds } from "#domains/index.ts";
 import { progress } from "./figures.ts";
 import { bringUpToDate, isOutdated } from "./kept.ts";
 import { runFairlead } from "./processes.ts";

@@ -3,7 +3,7 @@ import { type Config, readConfig } from "#config.ts";
 import { runSeedStep } from "#db/seed.ts";
 import { ensureSealingKey } from "#lib/sealing-key.ts";
 import { readSeedState } from "#domains/organization/seed-state.ts";
-import { seeds } from "#domains/seeds.ts";
+import { seeds } from "#domains/index.ts";
 import { openLog, openServices, type Services } from "#services.ts";
 import { withDatabase } from "./database.ts";
 import { prepareDirectories } from "./directories.ts";

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { readConfig } from "#config.ts";
 import { type Queue, QUEUES } from "#jobs/queues.ts";
 import { runWorker } from "#jobs/worker.ts";
-import { jobs } from "#domains/jobs.ts";
+import { jobs } from "#domains/index.ts";
 import { watchPushes } from "#domains/storage/pushes/reconcile.ts";
 import { openLog, openServices } from "#services.ts";
 import { prepareDirectories } from "./directories.ts";

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import { pino } from "pino";
 import type { Refusal } from "#lib/refusal.ts";
-import { constraints } from "#domains/constraints.ts";
+import { constraints } from "#domains/index.ts";
 import { testDatabase } from "#test/support/postgres.ts";
 import { openDatabase, type Databases } from "./database.ts";
 import { refusalOf } from "./errors.ts";

@@ -5,7 +5,7 @@ import type { Outcome } from "#domains/foundation/deletions/deletions.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { contracts } from "#test/support/contracts.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
-import { deletions } from "./deletions.ts";
+import { deletions } from "./index.ts";
 
 /** Columns that end in `_id`, with the action of their foreign key: PostgreSQL's letter, or null without one. */
 interface IdColumn {

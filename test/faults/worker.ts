@@ -1,7 +1,7 @@
 import { readConfig } from "#config.ts";
 import type { Queue } from "#jobs/queues.ts";
 import { runWorker } from "#jobs/worker.ts";
-import { jobs as ours } from "#domains/jobs.ts";
+import { jobs as ours } from "#domains/index.ts";
 import { openLog, openServices } from "#services.ts";
 import { jobs } from "./jobs.ts";
 

@@ -1,15 +1,20 @@
 import type { Resources } from "#http/app.ts";
+import type { Domain } from "#domains/foundation/domain.ts";
 import { archives } from "./archives/routes.ts";
 import { branches } from "./branches/routes.ts";
 import { commits } from "./commits/routes.ts";
 import { comparisons } from "./comparisons/routes.ts";
+import { codeConstraints } from "./constraints.ts";
+import { codeDeletions } from "./deletions.ts";
 import { allDeployKeys, deployKeysOfProjects } from "./deploy-keys/routes.ts";
 import { repositoryFiles } from "./files/routes.ts";
+import { codeJobs } from "./jobs.ts";
 import { repositories } from "./repository/routes.ts";
+import { seedDeployKeys } from "./seed.ts";
 import { tags } from "./tags/routes.ts";
 import { trees } from "./trees/routes.ts";
 
-export const code: Resources = {
+const resources: Resources = {
   repositories,
   allDeployKeys,
   deployKeysOfProjects,
@@ -20,4 +25,12 @@ export const code: Resources = {
   commits,
   comparisons,
   archives,
+};
+
+export const code: Domain = {
+  resources,
+  jobs: codeJobs,
+  constraints: codeConstraints,
+  deletions: codeDeletions,
+  seeds: [seedDeployKeys],
 };

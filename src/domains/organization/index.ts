@@ -1,18 +1,23 @@
 import type { Resources } from "#http/app.ts";
+import type { Domain } from "#domains/foundation/domain.ts";
+import { organizationConstraints } from "./constraints.ts";
+import { organizationDeletions } from "./deletions.ts";
 import { enterpriseUsers } from "./enterprise-users/routes.ts";
 import { anyServiceAccount, groupServiceAccounts } from "./group-service-accounts/routes.ts";
 import { groupServiceAccountTokens } from "./group-service-accounts/token-routes.ts";
 import { projectGroups } from "./groups/project-routes.ts";
 import { groups } from "./groups/routes.ts";
+import { organizationJobs } from "./jobs.ts";
 import { groupMembers, projectMembers, projectUsers } from "./members/routes.ts";
 import { userMemberships } from "./members/user-routes.ts";
 import { namespaces } from "./namespaces/routes.ts";
 import { projects } from "./projects/routes.ts";
+import { organizationSeeds } from "./seed.ts";
 import { projectShares } from "./shares/routes.ts";
 import { projectStars } from "./stars/routes.ts";
 import { verifiedDomains } from "./verified-domains/routes.ts";
 
-export const organization: Resources = {
+const resources: Resources = {
   users: userMemberships,
   serviceAccounts: anyServiceAccount,
   groupServiceAccounts,
@@ -24,4 +29,12 @@ export const organization: Resources = {
   groupMembers,
   projectMembers,
   projects: { ...projects, ...projectShares, ...projectGroups, ...projectUsers, ...projectStars },
+};
+
+export const organization: Domain = {
+  resources,
+  jobs: organizationJobs,
+  constraints: organizationConstraints,
+  deletions: organizationDeletions,
+  seeds: organizationSeeds,
 };

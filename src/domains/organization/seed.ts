@@ -1,6 +1,6 @@
 import type { SeedStatement, SeedStep } from "#db/seed.ts";
 import type { SeedSize } from "#domains/foundation/seed.ts";
-import { PEOPLE } from "#domains/identity/seed.ts";
+import { PEOPLE, seedTokens } from "#domains/identity/seed.ts";
 import {
   DEPTHS,
   DOMAIN,
@@ -84,7 +84,8 @@ const serviceAccounts: SeedStep<SeedSize> = {
   statements: ({ projects }) => (projects === 0 ? [] : [{ text: SERVICE_ACCOUNTS }]),
 };
 
-export const organizationSeeds = [groups, projects, members, serviceAccounts];
+/** Tokens are identity's, but the accounts of groups have the most, so their step follows that of the accounts. */
+export const organizationSeeds = [groups, projects, members, serviceAccounts, seedTokens];
 
 /** Disables the triggers that maintain routes row by row, since one statement for all is many times faster. */
 const withoutTriggers = (table: string, statements: readonly SeedStatement[]): SeedStatement[] => [

@@ -1,5 +1,5 @@
 import { type Worker, runWorker } from "#jobs/worker.ts";
-import { jobs } from "#domains/jobs.ts";
+import { jobs } from "#domains/index.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { type SmtpServer, startSmtp } from "#test/support/smtp.ts";

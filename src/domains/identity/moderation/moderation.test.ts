@@ -6,7 +6,7 @@ import { runWorker } from "#jobs/worker.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { until } from "#test/support/until.ts";
-import { deletions } from "#domains/deletions.ts";
+import { deletions } from "#domains/index.ts";
 import { removeUser } from "#domains/identity/users/jobs.ts";
 
 type State = (typeof STATES)[number];

@@ -10,7 +10,7 @@ import { freshDatabase } from "#test/support/postgres.ts";
 import { newSshKey } from "#test/support/ssh-keys.ts";
 import { until } from "#test/support/until.ts";
 import { ghostUser } from "./ghost.ts";
-import { deletions } from "#domains/deletions.ts";
+import { deletions } from "#domains/index.ts";
 import { removeUser } from "./jobs.ts";
 
 describe("DELETE /users/:id", () => {

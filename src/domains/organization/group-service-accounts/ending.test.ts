@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { runWorker } from "#jobs/worker.ts";
 import { makeGroup } from "#domains/organization/groups/test-support.ts";
-import { jobs } from "#domains/jobs.ts";
+import { jobs } from "#domains/index.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { until } from "#test/support/until.ts";

@@ -7,7 +7,7 @@ import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { until } from "#test/support/until.ts";
 import { GroupDetail } from "./entity.ts";
-import { deletions } from "#domains/deletions.ts";
+import { deletions } from "#domains/index.ts";
 import { removeGroup, removeOverdueGroups } from "./jobs.ts";
 import { join, makeGroup, makeProject, shaped } from "./test-support.ts";
 

@@ -6,7 +6,7 @@ import { runWorker, type Worker } from "#jobs/worker.ts";
 import { type RowInserter, rowInserter } from "#domains/organization/members/test-support.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { until } from "#test/support/until.ts";
-import { deletions } from "#domains/deletions.ts";
+import { deletions } from "#domains/index.ts";
 import { removeMarkedProject, removeOverdueProjects } from "./jobs.ts";
 import { projectRemoval } from "./project-deletion.ts";
 

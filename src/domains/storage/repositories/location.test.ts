@@ -7,7 +7,7 @@ import { projectRepository, type Repository } from "#git/storages/storage.ts";
 import { runWorker, type Worker } from "#jobs/worker.ts";
 import { BACKGROUND } from "#lib/consumer.ts";
 import { Refusal } from "#lib/refusal.ts";
-import { deletions } from "#domains/deletions.ts";
+import { deletions } from "#domains/index.ts";
 import { removeGroup } from "#domains/organization/groups/jobs.ts";
 import { type RowInserter, rowInserter } from "#domains/organization/members/test-support.ts";
 import { removeMarkedProject } from "#domains/organization/projects/jobs.ts";
