@@ -191,10 +191,13 @@ async function runInside(task: WorkerTask, tally: Tally) {
   }, 20);
   const surprise = (what: string) => (error: unknown) => {
     const [around] = [...busy.values(), ...recent];
-    if (!around) throw error;
     const cause = `${what}: ${normalized(error instanceof Error ? error : new Error(String(error)))}`;
-    const failure = failureOf(cause, around.index, around.item, NO_ANSWER);
-    tally.amend({ ...failure, about: "a request at that time" }, false);
+    if (around) {
+      const failure = failureOf(cause, around.index, around.item, NO_ANSWER);
+      tally.amend({ ...failure, about: "a request at that time" }, false);
+    } else {
+      tally.amend({ cause, index: -1, about: "somewhere in the run", request: "", answer: "" }, false);
+    }
   };
   process.on("unhandledRejection", surprise("unhandled rejection"));
   process.on("uncaughtException", surprise("uncaught exception"));
