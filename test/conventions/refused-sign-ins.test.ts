@@ -113,7 +113,9 @@ describe("refused sign-ins", () => {
     const { headers } = await signIn(app, person);
     const foreign = { headers: { ...headers, "x-csrf-token": "forged" }, payload: { message: "x" } };
     assertRefused(await app.put("/user/status", foreign), "session", "not made by a page of this site");
-    await sql`update sessions set ends_at = now() where user_id = ${person.id}`.execute(app.services.db.write);
+    await sql`update sessions set ends_at = now() - interval '1 ms' where user_id = ${person.id}`.execute(
+      app.services.db.write,
+    );
     assertRefused(await app.get("/user", { headers }), "session", "ended session");
     await sql`delete from sessions where user_id = ${person.id}`.execute(app.services.db.write);
     assertRefused(await app.get("/user", { headers }), "session", "unknown session");

@@ -84,7 +84,7 @@ describe("keys over SSH", () => {
     const project = await on.keyProject();
     const key = await on.added(project, { expires_at: "2040-01-01T00:00:00Z" });
     assert.equal((await found(key.key))?.expired, false);
-    await set(key.id, sql`expires_at = now()`);
+    await set(key.id, sql`expires_at = now() - interval '1 ms'`);
     assert.equal((await found(key.key))?.expired, true);
     assert.equal(await deployKeyIn(app.services.db, key.id, project.id), undefined);
     const { body } = await app.get(project.keys, { token: project.maintainer.token });
