@@ -3,6 +3,7 @@ import { administrator } from "#access/access.ts";
 import type { Db } from "#db/database.ts";
 import { readProcesses, readQueues, readTotals } from "#jobs/state.ts";
 import { endpoint } from "#http/endpoint.ts";
+import { ORIGINAL_NAMES } from "#domains/foundation/original-names.ts";
 import { jobs, presentJobs, presentProcess, presentQueues, processes, queues } from "./entity.ts";
 
 const exact = { additionalProperties: false };
@@ -17,7 +18,7 @@ export const jobMetrics = {
   queues: endpoint({
     ...common,
     path: "/jobqueue/queue_metrics",
-    alias: "/sidekiq/queue_metrics",
+    alias: `/${ORIGINAL_NAMES.jobqueue}/queue_metrics`,
     summary: "Get the backlog of each job queue",
     returns: Type.Object({ queues }, exact),
     handle: ({ db }) => queueMetrics(db),
@@ -26,7 +27,7 @@ export const jobMetrics = {
   processes: endpoint({
     ...common,
     path: "/jobqueue/process_metrics",
-    alias: "/sidekiq/process_metrics",
+    alias: `/${ORIGINAL_NAMES.jobqueue}/process_metrics`,
     summary: "List the processes that work on jobs",
     returns: Type.Object({ processes }, exact),
     handle: ({ db }) => processMetrics(db),
@@ -35,7 +36,7 @@ export const jobMetrics = {
   stats: endpoint({
     ...common,
     path: "/jobqueue/job_stats",
-    alias: "/sidekiq/job_stats",
+    alias: `/${ORIGINAL_NAMES.jobqueue}/job_stats`,
     summary: "Get how many jobs were processed, failed, are waiting and are dead",
     returns: Type.Object({ jobs }, exact),
     handle: ({ db }) => jobStats(db),
@@ -44,7 +45,7 @@ export const jobMetrics = {
   compound: endpoint({
     ...common,
     path: "/jobqueue/compound_metrics",
-    alias: "/sidekiq/compound_metrics",
+    alias: `/${ORIGINAL_NAMES.jobqueue}/compound_metrics`,
     summary: "Get the metrics of queues, processes and jobs together",
     returns: Type.Object({ queues, processes, jobs }, exact),
     async handle({ db }) {
