@@ -40,7 +40,8 @@ describe("a child of another parent", () => {
 
   for (const operation of operationsOf(resources)) {
     const key = keyOf(operation);
-    if (pathNames(operation.endpoint.path).length < 2 || key in NO_CHILD) continue;
+    const isByParameter = linesOf(operation).some(({ container }) => container?.childBy !== undefined);
+    if ((pathNames(operation.endpoint.path).length < 2 && !isByParameter) || key in NO_CHILD) continue;
     const nested = linesOf(operation).filter(
       ({ container }) => container?.child !== undefined && container.child !== "oneself",
     );

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { pathNames } from "#http/endpoint.ts";
 import { allLines } from "#test/matrix/lines.ts";
 import type { TestApp } from "#test/support/app.ts";
 import { contracts } from "#test/support/contracts.ts";
@@ -11,7 +12,7 @@ const CONTAINERS = 8;
 
 /**
  * Creates the fixtures of every contract whose tables are still empty, so that a new resource has rows without an edit
- * here, and returns the parameters that belong together in each path.
+ * here, and returns the parameters that belong together in each request.
  */
 export async function makeChildren(app: TestApp, { groups, projects }: Tree): Promise<Related> {
   const context = makeFixtureContext(app);
@@ -30,13 +31,13 @@ export async function makeChildren(app: TestApp, { groups, projects }: Tree): Pr
           fixture,
           places.map(({ id }) => ({ kind, id, name: "0" })),
         );
-        for (const path of pathsOf(fixture, kind)) {
-          const [first = "", ...behind] = [...path.matchAll(/:(\w+)/g)].map((found) => found[1] ?? "");
+        for (const { key, names } of endpointsOf(fixture, kind)) {
+          const [first = "", ...behind] = names;
           const rows = places.map(({ id }, index) => ({
             [first]: id,
             ...Object.fromEntries(behind.map((name, at) => [name, made[index]?.[at]])),
           }));
-          related.set(path, [...(related.get(path) ?? []), ...rows]);
+          related.set(key, [...(related.get(key) ?? []), ...rows]);
         }
       }
     }
@@ -52,8 +53,10 @@ async function areEmpty({ services }: TestApp, tables: readonly string[]): Promi
   return true;
 }
 
-/** The paths whose names after the first refer to a fixture. */
-const pathsOf = (fixture: string, kind: "group" | "project"): string[] =>
-  Object.entries(allLines)
-    .filter(([, lines]) => lines.some(({ container }) => container?.kind === kind && container.child === fixture))
-    .map(([key]) => key.slice(key.indexOf(" ") + 1));
+/** The endpoints that name a fixture, by method and path, with the parameters of the container and the fixture. */
+const endpointsOf = (fixture: string, kind: "group" | "project") =>
+  Object.entries(allLines).flatMap(([key, lines]) => {
+    const container = lines.map((line) => line.container).find((each) => each?.kind === kind && each.child === fixture);
+    if (!container) return [];
+    return [{ key, names: [...pathNames(key), ...(container.childBy === undefined ? [] : [container.childBy])] }];
+  });

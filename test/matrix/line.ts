@@ -24,6 +24,8 @@ export interface Container {
    * that is created for each request.
    */
   readonly child?: string;
+  /** The parameter that names the child, if the path does not. */
+  readonly childBy?: string;
   /** Whether administrators also find children of other containers. */
   readonly adminsFind?: true;
   /** Whether children of a group above are found here too. */
@@ -140,6 +142,7 @@ function inContainer(
     by,
     requestRole,
     child,
+    childBy,
     adminsFind,
     inherits,
     holds,
@@ -162,6 +165,7 @@ function inContainer(
       ...(by !== undefined && { by }),
       ...(requestRole && { requestRole }),
       ...(child && { child }),
+      ...(childBy !== undefined && { childBy }),
       ...(inherits && { inherits }),
       ...(adminsFind && { adminsFind }),
       ...(holds && { holds }),

@@ -241,7 +241,7 @@ function filled(world: World, cell: Cell, { values }: CellSetup): string | undef
 /** Sets the parameters that name the group or project, by id unless the form of the cell says otherwise, and its child. */
 function nameContainer(
   { tree: { code } }: World,
-  { by, child, foundBy, overGit }: NonNullable<Line["container"]>,
+  { by, child, childBy, foundBy, overGit }: NonNullable<Line["container"]>,
   { form, owner }: Cell,
   { container, project }: CellSetup,
   params: URLSearchParams,
@@ -256,7 +256,7 @@ function nameContainer(
     by ?? names[0] ?? "",
     container ? addressIn(overGit && !form.includes("path") ? "full path" : form, container) : nowhere,
   );
-  const [, ...behind] = names;
+  const behind = [...names.slice(1), ...(childBy === undefined ? [] : [childBy])];
   const last = behind.at(-1);
   if (!child || last === undefined) return;
   if (isCodeChild(child)) {
