@@ -1,5 +1,6 @@
 import type { Db } from "#db/database.ts";
 import type { Line } from "./matrix/line.ts";
+import type { Request } from "./plans/request.ts";
 import type { TestApp, TestUser } from "./support/app.ts";
 
 /**
@@ -29,6 +30,16 @@ export interface Contract {
   readonly differing?: readonly string[];
   /** Statements that undo what requests changed in the accounts of callers, for lines with `resetsAccounts`. */
   readonly resetAccounts?: readonly string[];
+  /** Its lists on the large seed, of which `test/plans` checks the statements. */
+  readonly plans?: Plans;
+}
+
+export interface Plans {
+  /** A statement for one row with the ids that the requests name. */
+  readonly sample: string;
+  requests(sample: Readonly<Record<string, number>>): readonly Request[];
+  /** Indexes, each with the path of a request by an administrator that is slow or reads much more without it. */
+  indexes(sample: Readonly<Record<string, number>>): Readonly<Record<string, string>>;
 }
 
 /** A write that no line can express. */

@@ -6,7 +6,7 @@ import type { Sample } from "./sample.ts";
 import type { Tally } from "./tally.ts";
 
 /** An index, and a request that is slow or reads much more without it. */
-interface Plant extends Pick<Request, "caller" | "path"> {
+export interface Plant extends Pick<Request, "caller" | "path"> {
   readonly index: string;
 }
 

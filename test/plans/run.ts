@@ -4,6 +4,7 @@ import { seededEngine } from "#bench/support/seeded.ts";
 import { testApp } from "#test/support/app.ts";
 import { type Answered, asker } from "./ask.ts";
 import { codeRequests } from "./code-requests.ts";
+import { readContractPlans } from "./contract-plans.ts";
 import { checkCoverage } from "./coverage.ts";
 import { type Explain, explainer } from "./explain.ts";
 import { identityRequests } from "./identity-requests.ts";
@@ -11,7 +12,7 @@ import { organizationRequests } from "./organization-requests.ts";
 import { checkPlants, plants } from "./plants.ts";
 import { platformRequests } from "./platform-requests.ts";
 import { reportTimes } from "./report.ts";
-import { BOUNDS } from "./request.ts";
+import { BOUNDS, type Request } from "./request.ts";
 import { readSample } from "./sample.ts";
 import { type Tally, tally } from "./tally.ts";
 
@@ -30,9 +31,12 @@ const client = new pg.Client(engine.url);
 await client.connect();
 const checks = tally();
 const sample = await readSample(client, users);
+const ofContracts = await readContractPlans(client);
+const isWanted = ({ caller, path }: Pick<Request, "caller" | "path">) => `${caller} ${path}`.includes(values.only);
 const requests = [identityRequests, organizationRequests, codeRequests, platformRequests]
   .flatMap((requestsOf) => requestsOf(sample))
-  .filter(({ caller, path }) => `${caller} ${path}`.includes(values.only));
+  .concat(ofContracts.requests)
+  .filter(isWanted);
 
 const answered: Answered[] = [];
 const app = await testApp({ databaseUrl: engine.url });
@@ -43,7 +47,7 @@ if (values.only === "") checkCoverage(answered, checks);
 
 const explain = explainer(client);
 await checkStatements(answered, explain, checks);
-const planted = plants(sample).filter(({ caller, path }) => `${caller} ${path}`.includes(values.only));
+const planted = [...plants(sample), ...ofContracts.planted].filter(isWanted);
 await checkPlants(client, planted, answered, checks);
 await client.end();
 

@@ -23,12 +23,15 @@ export interface Sample {
   readonly maintainer: number;
 }
 
+/** The first row that a statement finds in the seed. */
+export async function firstRow(client: pg.Client, text: string, values: unknown[] = []) {
+  const { rows } = await client.query(text, values);
+  if (rows.length === 0) throw new Error(`The seed has no row for ${text}`);
+  return rows[0];
+}
+
 export async function readSample(client: pg.Client, users: number): Promise<Sample> {
-  const one = async (text: string, values: unknown[] = []) => {
-    const { rows } = await client.query(text, values);
-    if (rows.length === 0) throw new Error(`The seed has no row for ${text}`);
-    return rows[0];
-  };
+  const one = (text: string, values: unknown[] = []) => firstRow(client, text, values);
   const largest = await one("select id, path from namespaces where path = $1", [LARGEST_GROUP]);
   return {
     user: await one(
