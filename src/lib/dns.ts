@@ -4,6 +4,8 @@ import { semaphore } from "./semaphore.ts";
 export interface Dns {
   /** The TXT records of a name; an empty list if it does not exist, undefined if no server answered. */
   txt(name: string): Promise<readonly string[] | undefined>;
+  /** The IPv6 and IPv4 addresses of a name; none if it does not exist or no server answered in time. */
+  addresses(name: string, signal: AbortSignal): Promise<readonly string[]>;
 }
 
 const MAX_CONCURRENT = 8;
@@ -37,5 +39,20 @@ export function boundedDns(servers: readonly string[]): Dns {
           clearTimeout(timer);
         }
       }),
+    // Callers bound how many they ask at once.
+    async addresses(name, signal) {
+      signal.throwIfAborted();
+      const resolver = open();
+      const cancel = () => resolver.cancel();
+      const timer = setTimeout(cancel, LOOKUP_TIMEOUT_MS);
+      signal.addEventListener("abort", cancel);
+      try {
+        const found = await Promise.allSettled([resolver.resolve6(name), resolver.resolve4(name)]);
+        return found.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
+      } finally {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", cancel);
+      }
+    },
   };
 }

@@ -7,11 +7,13 @@ import { until } from "./until.ts";
 
 const READY = "ready.test";
 
+type Records = Readonly<Record<string, readonly string[]>>;
+
 export interface TestDns {
   /** Address and port. */
   readonly server: string;
-  /** Replaces the served TXT records; every other name below `.test` does not exist. */
-  serve(records: Readonly<Record<string, readonly string[]>>): Promise<void>;
+  /** Replaces the served TXT records and addresses; every other name below `.test` does not exist. */
+  serve(records: Records, addresses?: Records): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -32,11 +34,12 @@ export async function startDns(): Promise<TestDns> {
     child = undefined;
   }
 
-  async function serve(records: Readonly<Record<string, readonly string[]>>) {
+  async function serve(texts: Records, addresses: Records = {}) {
     await stop();
-    const texts = Object.entries({ ...records, [READY]: ["yes"] }).flatMap(([name, values]) =>
-      values.map((value) => `--txt-record=${name},${value}`),
-    );
+    const served = [
+      ...pairs({ ...texts, [READY]: ["yes"] }).map(([name, text]) => `--txt-record=${name},${text}`),
+      ...pairs(addresses).map(([name, address]) => `--address=/${name}/${address}`),
+    ];
     const options = ["--keep-in-foreground", "--conf-file=/dev/null", "--pid-file", "--no-resolv", "--no-hosts"];
     const place = [
       `--port=${port}`,
@@ -44,7 +47,7 @@ export async function startDns(): Promise<TestDns> {
       "--bind-interfaces",
       `--user=${userInfo().username}`,
     ];
-    child = spawn("dnsmasq", [...options, ...place, "--local=/test/", ...texts], { stdio: "ignore" });
+    child = spawn("dnsmasq", [...options, ...place, "--local=/test/", ...served], { stdio: "ignore" });
     const resolver = new Resolver({ timeout: 200, tries: 1 });
     resolver.setServers([server]);
     await until("the DNS server answers", () => resolver.resolveTxt(READY).catch(() => undefined), 10_000);
@@ -60,6 +63,9 @@ export async function startDns(): Promise<TestDns> {
     },
   };
 }
+
+const pairs = (records: Records) =>
+  Object.entries(records).flatMap(([name, values]) => values.map((value) => [name, value] as const));
 
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, "127.0.0.1");
