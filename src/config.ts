@@ -121,7 +121,11 @@ const settings = {
   mailFrom: text("FAIRLEAD_MAIL_FROM", "Fairlead <fairlead@localhost>", "Sender of mail"),
   dnsServers: servers(
     "FAIRLEAD_DNS_SERVERS",
-    "DNS servers to query for the records of verified domains; the system's by default",
+    "DNS servers to query for the records of verified domains and the hosts of outbound requests; the system's by default",
+  ),
+  outboundAllow: networks(
+    "FAIRLEAD_OUTBOUND_ALLOW",
+    "Addresses or networks that outbound requests for users may reach, besides public addresses",
   ),
   maxConnections: wholeNumber(
     "FAIRLEAD_MAX_CONNECTIONS",

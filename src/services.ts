@@ -28,6 +28,7 @@ import { boundedPasswords, type Passwords } from "#lib/passwords.ts";
 import { type Sealing, sealingBy } from "#lib/sealing.ts";
 import { ensureSealingKey } from "#lib/sealing-key.ts";
 import { type Mailer, openMailer } from "#mail/transport.ts";
+import { openOutbound, type Outbound } from "#outbound/outbound.ts";
 
 /** Everything that is built once at start and passed down. */
 export interface Services {
@@ -41,6 +42,7 @@ export interface Services {
   readonly blobs: Blobs;
   readonly git: Git;
   readonly dns: Dns;
+  readonly outbound: Outbound;
   readonly passwords: Passwords;
   readonly sealing: Sealing;
   readonly tokenUse: TokenUse;
@@ -75,6 +77,8 @@ export function openServices(
   });
   const tokenUse = recordTokenUse(db, log);
   const mail = openMailer(config, log);
+  const settings = cachedSettings(db);
+  const dns = boundedDns(config.dnsServers);
   const metrics = makeMetrics();
   const git = openGit(config, metrics.git);
   meterGitSlots(metrics.registry, git.slotUsage);
@@ -88,10 +92,14 @@ export function openServices(
     databaseUrl,
     jobs: openJobs(db, log),
     mail,
-    settings: cachedSettings(db),
+    settings,
     blobs: directoryBlobs(join(config.dataDir, "blobs")),
     git,
-    dns: boundedDns(config.dnsServers),
+    dns,
+    outbound: openOutbound(config, dns, async () => {
+      const { allow_local_requests_from_web_hooks_and_services: allowed } = await settings.current();
+      return allowed;
+    }),
     passwords: boundedPasswords(Math.max(availableParallelism() - 1, 1)),
     sealing: sealingBy(() => ensureSealingKey(config.dataDir)),
     tokenUse,

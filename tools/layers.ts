@@ -1,7 +1,7 @@
 /** The files that run jobs get services; those that add and count jobs are one of the services. */
 const RUNNING_JOBS = "jobs/{attempt,define,worker}.ts";
 
-const BELOW_SERVICES = ["config.ts", "access", "jobs", "mail", "git", "limits", "metrics", "db", "lib"];
+const BELOW_SERVICES = ["config.ts", "access", "jobs", "mail", "outbound", "git", "limits", "metrics", "db", "lib"];
 const KERNEL = ["services.ts", "http", RUNNING_JOBS, ...BELOW_SERVICES];
 
 /**
@@ -16,6 +16,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   limits: ["config.ts", "db", "lib"],
   git: ["config.ts", "lib"],
   mail: ["config.ts", "lib"],
+  outbound: ["config.ts", "lib"],
   access: ["config.ts", "db", "lib"],
   jobs: ["config.ts", "db", "lib"],
   "services.ts": BELOW_SERVICES,
@@ -37,5 +38,6 @@ export const PACKAGES: Readonly<Record<string, { readonly pattern: string; reado
   "pg-boss": { pattern: "^pg-boss(/|$)", places: ["jobs", "db/engine-schema.ts"] },
   nodemailer: { pattern: "^nodemailer(/|$)", places: ["mail"] },
   ssh2: { pattern: "^ssh2(/|$)", places: ["ssh"] },
+  https: { pattern: "^(node:)?(https|http2)$", places: ["outbound"] },
   child_process: { pattern: "^(node:)?child_process$", places: ["git/process.ts", "db/server.ts"] },
 };

@@ -12,6 +12,10 @@ const RULES = {
     "error",
     { argsIgnorePattern: "^_", destructuredArrayIgnorePattern: "^_", varsIgnorePattern: "^_" },
   ],
+  "eslint/no-restricted-globals": [
+    "error",
+    ...["fetch", "WebSocket", "EventSource"].map((name) => ({ name, message: "Requests are sent by src/outbound." })),
+  ],
   "eslint/no-restricted-properties": [
     "error",
     { object: "process", property: "env", message: "Settings are read in src/config.ts." },
@@ -60,11 +64,13 @@ const OVERRIDES = [
     files: ["src/config.ts", "test/**", "bench/**", "tools/**"],
     rules: { "eslint/no-restricted-properties": "off" },
   },
+  { files: ["test/**", "bench/**", "tools/**"], rules: { "eslint/no-restricted-globals": "off" } },
   {
     files: ["src/**/*.test.ts", "src/**/test-support.ts"],
     rules: {
       "eslint/max-lines": "off",
       "eslint/max-lines-per-function": "off",
+      "eslint/no-restricted-globals": "off",
       "eslint/no-restricted-imports": "off",
       "eslint/no-restricted-properties": "off",
     },
