@@ -1,10 +1,11 @@
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { runAfterExit } from "#test/faults/supervisor.ts";
+import type { Certificate } from "#test/support/certificate.ts";
 import { blockUnder, readGuide, substitute } from "#test/support/guide.ts";
 import { until } from "#test/support/until.ts";
 
@@ -26,23 +27,9 @@ export interface Proxy extends AsyncDisposable {
   log(): string;
 }
 
-export interface Certificate {
-  readonly certificate: string;
-  readonly key: string;
-}
-
 const HAS_IPV6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === "::1"));
 const CERTIFICATE = `/etc/ssl/certs/${HOST}.pem`;
 const KEY = `/etc/ssl/private/${HOST}.key`;
-
-export function makeCertificate(directory: string): Certificate {
-  const made = { certificate: join(directory, "certificate.pem"), key: join(directory, "key.pem") };
-  const about = ["-subj", `/CN=${HOST}`, "-addext", `subjectAltName=DNS:${HOST}`, "-days", "2"];
-  const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-  const files = ["-keyout", made.key, "-out", made.certificate];
-  execFileSync("openssl", ["req", "-x509", ...kind, ...about, ...files], { stdio: "pipe" });
-  return made;
-}
 
 /** Starts the proxy with the file of the guide, or with a change to it. */
 export async function startProxy(

@@ -5,11 +5,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { runAfterExit, freePort } from "#test/faults/supervisor.ts";
 import { startInstallation } from "#test/git/installation.ts";
+import { makeCertificate } from "#test/support/certificate.ts";
 import { blockUnder, substitute } from "#test/support/guide.ts";
 import { type Check, checks, MAX_ANONYMOUS_REQUESTS, MAX_PACK_BYTES, redirect, type Scene } from "./checks.ts";
 import { clientOf, type Version, VERSIONS } from "./client.ts";
 import { plants } from "./plants.ts";
-import { guide, HOST, makeCertificate, type ProxyName, startProxy } from "./proxy.ts";
+import { guide, HOST, type ProxyName, startProxy } from "./proxy.ts";
 import { startStub } from "./stub.ts";
 
 const { values } = parseArgs({ options: { only: { type: "string", default: "" } } });
@@ -25,7 +26,7 @@ const directory = await mkdtemp(join(tmpdir(), "fairlead-proxies-"));
 // The workers of nginx are not root.
 await chmod(directory, 0o755);
 runAfterExit('sleep 1; rm -rf "$1"', directory);
-const certificate = makeCertificate(directory);
+const certificate = makeCertificate(directory, HOST);
 const ports = { http: await freePort(), https: await freePort() };
 const settings = substitute(blockUnder(guide, "Settings of Fairlead"), { [HOST]: `${HOST}:${ports.https}` });
 const installation = await startInstallation({
