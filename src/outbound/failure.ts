@@ -32,7 +32,7 @@ export class OutboundError extends Error {
   }
 }
 
-const BAD_REQUEST = /^ERR_(INVALID_(CHAR|HTTP_TOKEN|ARG_)|UNESCAPED_CHARACTERS|HTTP_INVALID_HEADER_VALUE|OSSL_PEM)/;
+const BAD_REQUEST = /^ERR_(INVALID_(CHAR|HTTP_TOKEN)|UNESCAPED_CHARACTERS|HTTP_INVALID_HEADER_VALUE|OSSL_PEM)/;
 const BAD_CERTIFICATE = /^(ERR_(TLS|SSL|OSSL)|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH|EPROTO)/;
 
 /** The reason for an error of a connection; undefined for any other error, which is a bug. */

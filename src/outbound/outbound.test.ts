@@ -7,10 +7,15 @@ import {
   type Server,
   setGlobalProxyFromEnv,
 } from "node:http";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { readConfig } from "#config.ts";
 import { boundedDns } from "#lib/dns.ts";
+import { makeCertificate } from "#test/support/certificate.ts";
 import { startDns, type TestDns } from "#test/support/dns.ts";
 import { until } from "#test/support/until.ts";
 import { openOutbound, type OutboundRequest, type Outcome } from "./outbound.ts";
@@ -252,6 +257,54 @@ describe("outbound requests", () => {
     assert.equal(reasonOf(await send(`http://${at}`)), "malformed");
     assert.equal(reasonOf(await send(`https://${at}`)), "certificate");
     garbage.close();
+    const short = await site((_request, response) => {
+      response.writeHead(200, { "content-length": 10 }).write("12345", () => response.destroy());
+    });
+    assert.equal(reasonOf(await send(short.url)), "unreachable");
+  });
+
+  describe("https", () => {
+    let directory: string;
+    let ca: string;
+    let key: string;
+    let secure: TlsServer;
+    let url: string;
+    before(async () => {
+      directory = await mkdtemp(join(tmpdir(), "fairlead-outbound-"));
+      const files = makeCertificate(directory, "secure.test");
+      [ca, key] = await Promise.all([readFile(files.certificate, "utf8"), readFile(files.key, "utf8")]);
+      secure = createTlsServer({ cert: ca, key }, (request, response) =>
+        request.url === "/down" ? response.writeHead(302, { location: plain.url }).end() : response.end("safe"),
+      ).listen(0, ALLOWED);
+      await once(secure, "listening");
+      url = `https://secure.test:${(secure.address() as AddressInfo).port}/`;
+      plain = await ok();
+      await dns.serve({}, { "secure.test": [ALLOWED], "other.test": [ALLOWED] });
+    });
+    after(async () => {
+      secure.close();
+      await rm(directory, { recursive: true });
+    });
+    let plain: Site;
+
+    test("a certificate must be trusted, for the name in the URL", async () => {
+      assert.equal((await send(url, { ca })).answer?.body.toString(), "safe");
+      assert.equal(reasonOf(await send(url)), "certificate");
+      for (const host of ["other.test", ALLOWED]) {
+        assert.equal(reasonOf(await send(url.replace("secure.test", host), { ca })), "certificate", host);
+      }
+    });
+
+    test("certificates that cannot be read trust nobody", async () => {
+      for (const bad of ["", "nonsense", ca.replace("MI", "XX"), ca.slice(0, 200), "\0"]) {
+        assert.match(String(reasonOf(await send(url, { ca: bad }))), /^(request|certificate)$/, bad);
+      }
+    });
+
+    test("is not left for http by a redirect", async () => {
+      assert.equal(reasonOf(await send(`${url}down`, { ca })), "redirect");
+      assert.deepEqual(plain.seen, []);
+    });
   });
 
   test("a header that cannot be sent is a failure of the request", async () => {

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ALSO_CALLED, SETTING_NAMES } from "./entity.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
+import { until } from "#test/support/until.ts";
 
 const PATH = "/application/settings";
 
@@ -90,6 +91,15 @@ describe("application settings", () => {
     for (const [other, name] of Object.entries(ALSO_CALLED)) {
       assert.ok(guide.includes(`\n| \`${name}\` | \`${other}\` |\n`), other);
     }
+  });
+
+  test("local requests are refused until the setting allows them", async () => {
+    const problem = () => app.services.outbound.urlProblem("https://10.0.0.1/");
+    assert.equal((await problem())?.reason, "destination");
+    await change({ allow_local_requests_from_web_hooks_and_services: true });
+    await until("the setting applies", async () => (await problem()) === undefined);
+    await change(DEFAULTS);
+    await until("the default applies", async () => (await problem())?.reason === "destination");
   });
 
   test("changing one setting leaves the others alone", async () => {
