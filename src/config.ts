@@ -150,6 +150,18 @@ const settings = {
     "Milliseconds after which PostgreSQL cancels a statement",
     [100, 600_000],
   ),
+  lockTimeout: wholeNumber(
+    "FAIRLEAD_LOCK_TIMEOUT",
+    1500,
+    "Milliseconds that a statement waits for a lock; keep it above PostgreSQL's deadlock_timeout",
+    [100, 600_000],
+  ),
+  connectTimeout: wholeNumber(
+    "FAIRLEAD_CONNECT_TIMEOUT",
+    2000,
+    "Milliseconds that a request waits for a database connection, new or pooled",
+    [100, 600_000],
+  ),
   storages: directories(
     "FAIRLEAD_STORAGES",
     "default=data/repositories",

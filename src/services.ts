@@ -74,6 +74,8 @@ export function openServices(
     log,
     poolSize: config.poolSize,
     statementTimeout: config.statementTimeout,
+    lockTimeout: config.lockTimeout,
+    connectTimeout: config.connectTimeout,
   });
   const tokenUse = recordTokenUse(db, log);
   const mail = openMailer(config, log);

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, type Transaction } from "kysely";
-import { Pool, type PoolClient } from "pg";
+import { type ClientConfig, Pool, type PoolClient } from "pg";
 import { isStalePlan, worthRetrying } from "./errors.ts";
 import type { Log } from "./log.ts";
 import { createPartitions, partitionsAhead, type PartitionsAhead } from "./partitions.ts";
@@ -46,12 +46,13 @@ export interface DatabaseOptions {
   readonly poolSize?: number;
   /** Connections that point reads share. */
   readonly pipelined?: number;
-  /** Milliseconds. */
+  /** Milliseconds, as are the next two. */
   readonly statementTimeout?: number;
+  /** Longer than PostgreSQL's `deadlock_timeout` of 1 s; otherwise both sides of a deadlock fail before a victim is chosen. */
+  readonly lockTimeout?: number;
+  readonly connectTimeout?: number;
 }
 
-/** Longer than PostgreSQL's `deadlock_timeout` of 1 s; otherwise both sides of a deadlock fail before a victim is chosen. */
-const LOCK_TIMEOUT_MS = 1_500;
 const IDLE_TIMEOUT_MS = 60_000;
 const MAX_ATTEMPTS = 3;
 
@@ -61,18 +62,12 @@ export function openDatabase({
   poolSize = 8,
   pipelined = 2,
   statementTimeout = 5_000,
+  lockTimeout = 1_500,
+  connectTimeout = 2_000,
 }: DatabaseOptions): Databases {
-  const session = { url, statementTimeout, lockTimeout: LOCK_TIMEOUT_MS };
+  const session = { url, statementTimeout, lockTimeout, connectTimeout };
   const names = statementNames();
-  const pool = new Pool({ ...connectionConfig(session), max: poolSize, idleTimeoutMillis: IDLE_TIMEOUT_MS });
-  pool.on("error", (error) => log.warn({ reason: error.message }, "lost an idle database connection"));
-  const open = new Set<PoolClient>();
-  pool.on("connect", (client) => {
-    open.add(client);
-    // The pool listens for errors only while a connection is idle; a running statement gets its own error.
-    client.on("error", () => {});
-  });
-  pool.on("remove", (client) => open.delete(client));
+  const { pool, end } = openPool(connectionConfig(session), poolSize, log);
   const kyselyWith = (named: StatementNames) =>
     new Kysely<Database>({ dialect: new PostgresDialect({ pool: namingPool(pool, named) }) });
   const db = kyselyWith(names);
@@ -108,7 +103,25 @@ export function openDatabase({
     statementCount: () => names.count(),
     poolUsage: () => ({ size: poolSize, open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     async close() {
-      await Promise.all([pool.end(), point.close()]);
+      await Promise.all([end(), point.close()]);
+    },
+  };
+}
+
+function openPool(config: ClientConfig, size: number, log: Log) {
+  const pool = new Pool({ ...config, max: size, idleTimeoutMillis: IDLE_TIMEOUT_MS });
+  pool.on("error", (error) => log.warn({ reason: error.message }, "lost an idle database connection"));
+  const open = new Set<PoolClient>();
+  pool.on("connect", (client) => {
+    open.add(client);
+    // The pool listens for errors only while a connection is idle; a running statement gets its own error.
+    client.on("error", () => {});
+  });
+  pool.on("remove", (client) => open.delete(client));
+  return {
+    pool,
+    async end() {
+      await pool.end();
       // The pool resolves `end` before its connections are closed.
       while (open.size > 0) await once(pool, "remove");
     },

@@ -16,6 +16,8 @@ interface Options {
   readonly url: string;
   readonly log: Log;
   readonly size: number;
+  /** Milliseconds. */
+  readonly connectTimeout: number;
 }
 
 const STATEMENT_TIMEOUT_MS = 60_000;
@@ -23,11 +25,12 @@ const LOCK_TIMEOUT_MS = 5_000;
 const RECONNECT_PAUSE_MS = 1_000;
 
 /** Connections of the job engine alone, so that heartbeats get through however busy the process is. */
-export function openJobConnections({ url, log, size }: Options): JobConnections {
+export function openJobConnections({ url, log, size, connectTimeout }: Options): JobConnections {
   const config = connectionConfig({
     url,
     statementTimeout: STATEMENT_TIMEOUT_MS,
     lockTimeout: LOCK_TIMEOUT_MS,
+    connectTimeout,
     // PostgreSQL expects few rows in a table that keeps being emptied, and would sort the whole backlog for each fetch
     // instead of reading the first rows of the index.
     settings: { enable_bitmapscan: "off", enable_sort: "off" },

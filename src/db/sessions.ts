@@ -7,17 +7,25 @@ export interface Session {
   readonly statementTimeout: number;
   /** Milliseconds after which PostgreSQL stops waiting for a lock; 0 is never. */
   readonly lockTimeout: number;
+  /** Milliseconds that a caller waits for a connection, new or pooled. */
+  readonly connectTimeout?: number;
   /** Further settings of PostgreSQL. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** How long a caller waits for a connection, new or pooled. */
-const CONNECT_TIMEOUT_MS = 2_000;
+/** For commands, which have no request waiting for them. */
+const CONNECT_TIMEOUT_MS = 10_000;
 /** TCP keep-alive notices a vanished machine after this much silence. */
 const KEEP_ALIVE_DELAY_MS = 10_000;
 
 /** The settings of every connection, sent in the startup message so that they cost no round trip. */
-export function connectionConfig({ url, statementTimeout, lockTimeout, settings }: Session): ClientConfig {
+export function connectionConfig({
+  url,
+  statementTimeout,
+  lockTimeout,
+  connectTimeout = CONNECT_TIMEOUT_MS,
+  settings,
+}: Session): ClientConfig {
   const all = {
     statement_timeout: statementTimeout,
     lock_timeout: lockTimeout,
@@ -41,7 +49,7 @@ export function connectionConfig({ url, statementTimeout, lockTimeout, settings 
     connectionString: address?.href ?? url,
     options: [given, ...ours].join(" ").trim(),
     fallback_application_name: "fairlead",
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: connectTimeout,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     types: typeParsers,

@@ -47,7 +47,12 @@ export async function runWorker(
   { queues = QUEUES }: WorkerOptions = {},
 ): Promise<Worker> {
   const { config, databaseUrl, log } = services;
-  const connections = openJobConnections({ url: databaseUrl, log, size: CONNECTIONS });
+  const connections = openJobConnections({
+    url: databaseUrl,
+    log,
+    size: CONNECTIONS,
+    connectTimeout: config.connectTimeout,
+  });
   const engine = makeEngine(connections, log, SETTINGS);
   const byName = new Map(jobs.map((job) => [job.name, job]));
   // In a process that also serves requests, they keep half of the pool.
