@@ -5,8 +5,9 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
-import { runAfterExit, freePort } from "#test/faults/supervisor.ts";
+import { runAfterExit } from "#test/faults/supervisor.ts";
 import { readGuide, substitute } from "#test/support/guide.ts";
+import { freePort } from "#test/support/ports.ts";
 import { until } from "#test/support/until.ts";
 
 const root = join(import.meta.dirname, "../..");

@@ -6,10 +6,11 @@ import { fileURLToPath } from "node:url";
 import { readConfig } from "#config.ts";
 import { openLog, openServices, type Services } from "#services.ts";
 import { fairlead } from "#test/support/command.ts";
+import { freePort } from "#test/support/ports.ts";
 import { type Engine, makeEngine } from "./engine.ts";
 import { LEDGER } from "./ledger.ts";
 import { type Proxy, startProxy } from "./proxy.ts";
-import { runAfterExit, freePort, type Process, startProcess, until } from "./supervisor.ts";
+import { runAfterExit, type Process, startProcess, until } from "./supervisor.ts";
 
 /** After a fault every process is ready again within this time. */
 export const READY_TIMEOUT_MS = 10_000;

@@ -4,8 +4,9 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "#test/support/ports.ts";
 import type { Cluster } from "./cluster.ts";
-import { runAfterExit, freePort, type Process, startProcess, until } from "./supervisor.ts";
+import { runAfterExit, type Process, startProcess, until } from "./supervisor.ts";
 
 const SERVER = fileURLToPath(import.meta.resolve("./smtp.ts"));
 const START_TIMEOUT_MS = 30_000;

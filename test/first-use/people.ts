@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 
 export const PASSWORD = "Nine-Knots-And-A-Splice";
@@ -51,12 +49,4 @@ export async function choosePassword(link: string) {
   const text = await answer.text();
   assert.equal(answer.status, 200, text);
   assert.ok(text.includes(`${new URL(link).origin}/api/v4/session`), "the page does not say where to sign in");
-}
-
-export async function freePorts(): Promise<number[]> {
-  const servers = [createServer(), createServer()];
-  for (const held of servers) await once(held.listen(0, "127.0.0.1"), "listening");
-  const ports = servers.map((held) => (held.address() as AddressInfo).port);
-  for (const held of servers) held.close();
-  return ports;
 }

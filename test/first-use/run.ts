@@ -3,8 +3,9 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "#test/support/ports.ts";
 import { appCode } from "#test/support/totp.ts";
-import { choosePassword, freePorts, newPerson, PASSWORD, type Person } from "./people.ts";
+import { choosePassword, newPerson, PASSWORD, type Person } from "./people.ts";
 import { openTerminal, type Program, startProgram, type Terminal } from "./terminal.ts";
 
 /**
@@ -18,7 +19,7 @@ const work = mkdtempSync(join(tmpdir(), "fairlead-first-use-"));
 // The trial server runs as another user where this runs as root.
 chmodSync(work, 0o755);
 const clone = join(work, "fairlead");
-const [port, sshPort] = await freePorts();
+const [port, sshPort] = [await freePort(), await freePort()];
 const inherited = Object.entries(process.env).filter(([name]) => !/^(FAIRLEAD_|GIT_)/.test(name));
 const environment = {
   ...Object.fromEntries(inherited),

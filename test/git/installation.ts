@@ -6,8 +6,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
 import { projectRepository } from "#git/storages/storage.ts";
-import { runAfterExit, freePort } from "#test/faults/supervisor.ts";
+import { runAfterExit } from "#test/faults/supervisor.ts";
 import { git } from "#test/support/git.ts";
+import { freePort } from "#test/support/ports.ts";
 import { type RunningServer, startServer } from "#test/support/server.ts";
 
 /** A user with a token. */

@@ -5,7 +5,7 @@ import { Agent, get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "#test/faults/supervisor.ts";
+import { freePort } from "#test/support/ports.ts";
 
 const program = join(import.meta.dirname, "../../bin/fairlead");
 const READY_LIMIT_MS = 30_000;

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Resolver } from "node:dns/promises";
-import { type AddressInfo, createServer } from "node:net";
 import { userInfo } from "node:os";
+import { freePort } from "./ports.ts";
 import { until } from "./until.ts";
 
 const READY = "ready.test";
@@ -50,7 +50,7 @@ export async function startDns(): Promise<TestDns> {
     child = spawn("dnsmasq", [...options, ...place, "--local=/test/", ...served], { stdio: "ignore" });
     const resolver = new Resolver({ timeout: 200, tries: 1 });
     resolver.setServers([server]);
-    await until("the DNS server answers", () => resolver.resolveTxt(READY).catch(() => undefined), 10_000);
+    await until("the DNS server answers", () => resolver.resolveTxt(READY).catch(() => undefined));
   }
 
   await serve({});
@@ -66,12 +66,3 @@ export async function startDns(): Promise<TestDns> {
 
 const pairs = (records: Records) =>
   Object.entries(records).flatMap(([name, values]) => values.map((value) => [name, value] as const));
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, "close");
-  return port;
-}
