@@ -5,11 +5,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { start, withDirectory } from "#test/support/command.ts";
+import { PATIENT } from "#test/support/limits.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { until } from "#test/support/until.ts";
 
 const program = join(import.meta.dirname, "../../bin/fairlead");
-const START_LIMIT_MS = 60_000;
 const TEXT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO  Fairlead is at http:\S+/m;
 const JSON_LINE = /^\{"level":"info","time":"[^"]+Z",.*"msg":"Fairlead is at http:[^"]+"\}\r?$/m;
 
@@ -20,6 +20,7 @@ describe("the log of a process", { concurrency: true }, () => {
   });
 
   const settings = (dataDir: string, more: Record<string, string> = {}) => ({
+    ...PATIENT,
     FAIRLEAD_DATABASE_URL: databaseUrl,
     FAIRLEAD_DATA_DIR: dataDir,
     FAIRLEAD_PORT: "0",
@@ -34,7 +35,7 @@ describe("the log of a process", { concurrency: true }, () => {
     });
     let shown = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => (shown += text));
-    await until("it says where it is", async () => shown.includes("Fairlead is at "), START_LIMIT_MS);
+    await until("it says where it is", async () => shown.includes("Fairlead is at "));
     process.kill(Number(/^pid (\d+)/.exec(shown)?.[1]), "SIGTERM");
     await once(child, "close");
     return shown;
@@ -70,7 +71,7 @@ describe("the log of a process", { concurrency: true }, () => {
         const text = await read();
         return text.includes("Fairlead is at") && text.includes("working on critical");
       };
-      await until("both have logged", haveBothLogged, START_LIMIT_MS);
+      await until("both have logged", haveBothLogged);
       for (const each of processes) {
         const { code, stdout, stderr } = await each.stop();
         assert.deepEqual([code, stdout, stderr], [0, "", ""]);
@@ -98,7 +99,7 @@ describe("the log of a process", { concurrency: true }, () => {
         try {
           let shown = "";
           child.stdout.setEncoding("utf8").on("data", (text: string) => (shown += text));
-          await until("it has started", async () => / is at |"working on /.test(shown), START_LIMIT_MS);
+          await until("it has started", async () => / is at |"working on /.test(shown));
           child.stdout.destroy();
           child.kill("SIGTERM");
           await until("it has ended", async () => child.exitCode !== null || child.signalCode !== null);

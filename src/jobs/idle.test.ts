@@ -6,7 +6,7 @@ import { start, withDirectory } from "#test/support/command.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 
 const WINDOW_MS = 10_000;
-const MAX_SETTLING_MS = 60_000;
+const MAX_SETTLING_MS = 180_000;
 const MAX_COMMITS = 4;
 
 describe("an idle process", () => {

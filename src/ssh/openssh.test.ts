@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import { homedir, tmpdir, userInfo } from "node:os";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { git } from "#test/support/git.ts";
+import { PATIENT } from "#test/support/limits.ts";
+import { freePort } from "#test/support/ports.ts";
 import { run } from "#test/support/ssh.ts";
 import { until } from "#test/support/until.ts";
 import { type SshApp, sshApp } from "./test-support.ts";
@@ -30,6 +32,7 @@ describe("git through OpenSSH's server", { skip }, () => {
     directory = await mkdtemp(join(homedir(), ".fairlead-test-"));
     wrapper = join(directory, "fairlead-ssh");
     const settings = {
+      ...PATIENT,
       FAIRLEAD_DATABASE_URL: app.services.databaseUrl,
       FAIRLEAD_DATA_DIR: app.services.config.dataDir,
       FAIRLEAD_LOG_FILE: join(directory, "log"),
@@ -44,15 +47,6 @@ describe("git through OpenSSH's server", { skip }, () => {
     await app.close();
     await rm(directory, { recursive: true, force: true });
   });
-
-  async function freePort() {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    server.close();
-    await once(server, "close");
-    return port;
-  }
 
   async function startSshd() {
     const madeSeparation = await mkdir(SEPARATION, { recursive: true, mode: 0o755 });
@@ -157,6 +151,7 @@ AcceptEnv GIT_PROTOCOL
     const line = /^command="(\/\S+) git-session --key (SHA256:\S{43})",restrict (\S+) (\S+)\n$/.exec(stdout);
     assert.deepEqual(line?.slice(3), [kind, blob], stdout);
     const env = {
+      ...PATIENT,
       FAIRLEAD_DATABASE_URL: app.services.databaseUrl,
       FAIRLEAD_DATA_DIR: app.services.config.dataDir,
       FAIRLEAD_LOG_FILE: join(directory, "missing/log"),

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { type Installation, type User, type Project, startInstallation } from "#test/git/installation.ts";
 import { gitOutput } from "#test/support/git.ts";
 import { HOSTILE, manyRefs } from "#test/support/hostile-repositories.ts";
+import { AS_IN_PRODUCTION } from "#test/support/limits.ts";
 import { type ClientKey, type SshTools, sshTools } from "#test/support/ssh.ts";
 
 const HONEST_FILES = 10;
@@ -36,7 +37,7 @@ export interface Fixture {
 
 export async function createFixture(progress: (text: string) => void, blocks: string): Promise<Fixture> {
   const directory = await mkdtemp(join(tmpdir(), "fairlead-exhaustion-"));
-  const installation = await startInstallation(instrumented(blocks));
+  const installation = await startInstallation({ ...AS_IN_PRODUCTION, ...instrumented(blocks) });
   const tools = await sshTools();
   await installation.server().sshReady();
   const honest = await withKey(installation, tools, await installation.createUser("ada"));

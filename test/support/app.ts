@@ -15,6 +15,7 @@ import type { KernelOptions } from "#http/kernel.ts";
 import { constraints, resources as allResources } from "#domains/index.ts";
 import { logOptions } from "#lib/log-format.ts";
 import { openServices } from "#services.ts";
+import { PATIENT } from "./limits.ts";
 import { testDatabase } from "./postgres.ts";
 
 export interface TestUser {
@@ -51,7 +52,8 @@ export async function testApp({ env = {}, resources = allResources, databaseUrl,
   const dataDir = await mkdtemp(join(tmpdir(), "fairlead-test-"));
   // Nothing listens at this port, so that no test waits for a real DNS server.
   const dns = { FAIRLEAD_DNS_SERVERS: "127.0.0.1:1" };
-  const config = readConfig({ FAIRLEAD_RATE_LIMITS: "off", FAIRLEAD_DATA_DIR: dataDir, ...dns, ...env });
+  const own = { FAIRLEAD_RATE_LIMITS: "off", FAIRLEAD_DATA_DIR: dataDir, ...dns, ...PATIENT };
+  const config = readConfig({ ...own, ...env });
   const logged: string[] = [];
   const sink = new Writable({
     write(chunk: Buffer, _encoding, done) {

@@ -4,9 +4,10 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { PATIENT } from "./limits.ts";
 
 const program = join(import.meta.dirname, "../../bin/fairlead");
-const OUTPUT_TIMEOUT_MS = 60_000;
+const OUTPUT_TIMEOUT_MS = 120_000;
 
 export interface Ended {
   readonly code: number | null;
@@ -35,7 +36,7 @@ export function start(
     ...options,
     stdio: ["ignore", "pipe", "pipe"],
     // Several run at the same time, and only one could use the default port.
-    env: { ...Object.fromEntries(inherited), FAIRLEAD_SSH_PORT: "0", ...env },
+    env: { ...Object.fromEntries(inherited), FAIRLEAD_SSH_PORT: "0", ...PATIENT, ...env },
   });
   const killAtExit = () => child.kill("SIGKILL");
   process.once("exit", killAtExit);

@@ -16,7 +16,7 @@ interface GitOptions {
   readonly input?: string | Buffer;
 }
 
-const RUN_TIMEOUT_MS = 120_000;
+const RUN_TIMEOUT_MS = 600_000;
 
 /** The environment of a git client without the machine's settings, which never prompts. */
 const CLIENT = {

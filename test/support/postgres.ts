@@ -12,7 +12,7 @@ export const POSTGRES_VARIABLE = "TEST_POSTGRES_URL";
 const TEMPLATE = "migrated";
 
 /** Test data need not survive a crash. */
-const SETTINGS = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: 200 };
+const SETTINGS = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: 400 };
 
 let engine: Promise<string> | undefined;
 let ours: Promise<string> | undefined;

@@ -25,7 +25,9 @@ export interface PushedProject {
 export type Pushing = Awaited<ReturnType<typeof pushingApp>>;
 
 /** An application that listens, a user, and functions to push to projects and to inspect the result. */
-export async function pushingApp(options: { readonly databaseUrl?: string } = {}) {
+export async function pushingApp(
+  options: { readonly databaseUrl?: string; readonly env?: Record<string, string> } = {},
+) {
   const app = await testApp(options);
   const port = await listen(app);
   const owner = await app.makeUser();

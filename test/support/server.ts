@@ -2,15 +2,17 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { connect, createServer, type AddressInfo } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { freshDatabase } from "#test/support/postgres.ts";
+import { PATIENT } from "./limits.ts";
+import { freePort } from "./ports.ts";
+import { freshDatabase } from "./postgres.ts";
 
 const fairlead = join(import.meta.dirname, "../../bin/fairlead");
-const START_TIMEOUT_MS = 30_000;
-const STOP_TIMEOUT_MS = 15_000;
+const START_TIMEOUT_MS = 120_000;
+const STOP_TIMEOUT_MS = 90_000;
 const MAX_LOG_LENGTH = 100_000;
 
 export type RunningServer = {
@@ -44,6 +46,7 @@ export async function startServer(env: Record<string, string> = {}): Promise<Run
       FAIRLEAD_HOST: "127.0.0.1",
       FAIRLEAD_DATA_DIR: dataDir,
       FAIRLEAD_RATE_LIMITS: "off",
+      ...PATIENT,
       ...env,
       FAIRLEAD_DATABASE_URL: databaseUrl,
       FAIRLEAD_ROOT_TOKEN: token,
@@ -91,14 +94,6 @@ export async function startServer(env: Record<string, string> = {}): Promise<Run
 /** The environment without our settings, which must not change what is tested. */
 function inheritedEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("FAIRLEAD_")));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 const hasEnded = (child: ChildProcess) =>

@@ -6,7 +6,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const RUN_TIMEOUT_MS = 60_000;
+const RUN_TIMEOUT_MS = 600_000;
 
 export interface Ended {
   readonly stdout: string;
@@ -35,7 +35,7 @@ export async function sshTools() {
     `-oUserKnownHostsFile=${join(directory, "known_hosts")}`,
     "-oGlobalKnownHostsFile=/dev/null",
     "-oLogLevel=ERROR",
-    "-oConnectTimeout=20",
+    "-oConnectTimeout=60",
   ];
   const withKey = (key: ClientKey) => [...common, `-i${key.file}`, "-oIdentitiesOnly=yes", "-oIdentityAgent=none"];
   const withAgent = (agent: string) => [...common, `-oIdentityAgent=${agent}`, "-oIdentityFile=none"];

@@ -8,6 +8,7 @@ import { defineJob } from "#jobs/define.ts";
 import type { Queue } from "#jobs/queues.ts";
 import { runWorker } from "#jobs/worker.ts";
 import { openLog, openServices } from "#services.ts";
+import { PATIENT } from "./limits.ts";
 
 const payload = Type.Object({}, { additionalProperties: false });
 
@@ -44,10 +45,10 @@ export interface WorkerProcess {
 
 /** Starts a process with a worker for these queues that knows the jobs above. */
 export async function startWorker(databaseUrl: string, ...queues: readonly Queue[]): Promise<WorkerProcess> {
-  const env = { ...process.env, FAIRLEAD_DATABASE_URL: databaseUrl, FAIRLEAD_JOB_CONCURRENCY: "critical=3,default=7" };
+  const settings = { FAIRLEAD_DATABASE_URL: databaseUrl, FAIRLEAD_JOB_CONCURRENCY: "critical=3,default=7" };
   const child = spawn(process.execPath, [import.meta.filename, ...queues], {
     stdio: ["ignore", "pipe", "inherit"],
-    env,
+    env: { ...process.env, ...PATIENT, ...settings },
   });
   const killAtExit = () => child.kill("SIGKILL");
   process.once("exit", killAtExit);

@@ -8,11 +8,12 @@ import { buffer } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
+import type { Tx } from "#db/database.ts";
 import { FLUSH, packet, packetsIn } from "#git/pkt-line.ts";
 import { ZERO_ID } from "#git/refs.ts";
 import { Refusal } from "#lib/refusal.ts";
 import { gitOutput, workingCopy } from "#test/support/git.ts";
-import { commit, packOf, pushedProject, type Pushing, pushingApp } from "#test/support/pushing.ts";
+import { commit, packOf, type PushedProject, pushedProject, type Pushing, pushingApp } from "#test/support/pushing.ts";
 import { until } from "#test/support/until.ts";
 import { receivePush } from "./receive.ts";
 import { reconcilePushes } from "./reconcile.ts";
@@ -23,6 +24,12 @@ describe("pushes", () => {
     on = await pushingApp();
   });
   after(() => on.close());
+
+  /** Keeps pushes to a project from being recorded until the transaction ends, however long it waits for them. */
+  async function lockRepository(tx: Tx, { id }: PushedProject) {
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx);
+    await sql`select from repositories where project_id = ${id} for no key update`.execute(tx);
+  }
 
   describe("recorded as events", () => {
     const bare = { key_id: null, ref_count: null };
@@ -300,7 +307,7 @@ describe("pushes", () => {
       const ended = once(answer, "end");
       const [report] = (await once(answer, "data")) as [Buffer];
       assert.match(report.toString(), /ng refs\/notes\/x/);
-      const soon = { signal: AbortSignal.timeout(10_000) };
+      const soon = { signal: AbortSignal.timeout(120_000) };
       for (let sent = 0; sent < 32; sent++) {
         if (!input.write(Buffer.alloc(1024 * 1024))) await once(input, "drain", soon);
       }
@@ -358,7 +365,7 @@ describe("pushes", () => {
       let answered = false;
       let answer: Promise<string> | undefined;
       await on.app.services.db.write.transaction().execute(async (tx) => {
-        await sql`select from repositories where project_id = ${project.id} for no key update`.execute(tx);
+        await lockRepository(tx, project);
         answer = sent(opened, [`${first} ${second} refs/heads/main`], pack).finally(() => (answered = true));
         await until("the ref moved", async () => (await on.refAt(project, "refs/heads/main")) === second);
         await sleep(300);
@@ -371,21 +378,23 @@ describe("pushes", () => {
     });
 
     test("a push that cannot be recorded is not acknowledged, and is recorded later", async () => {
-      const { project, copy } = await pushedProject(on);
+      const hasty = await pushingApp({ env: { FAIRLEAD_LOCK_TIMEOUT: "1500" } });
+      const { project, copy } = await pushedProject(hasty);
       const second = await commit(copy);
-      await on.app.services.db.write.transaction().execute(async (tx) => {
-        await sql`select from repositories where project_id = ${project.id} for no key update`.execute(tx);
-        const pushed = await on.push(copy, project, on.owner, "main");
+      await hasty.app.services.db.write.transaction().execute(async (tx) => {
+        await lockRepository(tx, project);
+        const pushed = await hasty.push(copy, project, hasty.owner, "main");
         assert.notEqual(pushed.code, 0);
         assert.doesNotMatch(pushed.stderr, /main -> main\n/);
       });
-      assert.equal(await on.refAt(project, "refs/heads/main"), second);
-      assert.equal((await on.events(project)).length, 1);
+      assert.equal(await hasty.refAt(project, "refs/heads/main"), second);
+      assert.equal((await hasty.events(project)).length, 1);
       await until("the push is recorded", async () => {
-        await reconcilePushes(on.app.services);
-        return (await on.intents(project)).length === 0;
+        await reconcilePushes(hasty.app.services);
+        return (await hasty.intents(project)).length === 0;
       });
-      assert.deepEqual((await on.events(project)).map(({ commit_to }) => commit_to).slice(1), [second]);
+      assert.deepEqual((await hasty.events(project)).map(({ commit_to }) => commit_to).slice(1), [second]);
+      await hasty.app.close();
     });
 
     test("the report has the form that the client requested", async () => {
