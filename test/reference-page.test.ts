@@ -27,7 +27,7 @@ describe("the reference page in a browser", () => {
     site = `http://127.0.0.1:${(app.app.server.address() as AddressInfo).port}`;
     browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
     page = await browser.newPage();
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(120_000);
     page.on("request", (request) => requested.push(request.url()));
     page.on("pageerror", (error) => problems.push(error.message));
     page.on("console", (message) => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import { pino } from "pino";
 import { freshDatabase } from "#test/support/postgres.ts";
+import { until } from "#test/support/until.ts";
 import { openDatabase, type Databases } from "./database.ts";
 import { MAX_PREPARED, statementNames } from "./statements.ts";
 
@@ -93,16 +93,19 @@ describe("the pool", () => {
   });
 
   it("runs a transaction again after a deadlock", async () => {
-    const pair = openDatabase({ url, log, poolSize: 2 });
+    const pair = openDatabase({ url, log, poolSize: 2, lockTimeout: 60_000 });
     await sql`create table locked (id bigint primary key, count integer not null)`.execute(pair.write);
     await sql`insert into locked values (1, 0), (2, 0)`.execute(pair.write);
     let runs = 0;
+    let held = 0;
+    const { promise: bothHoldOne, resolve: letBothGoOn } = Promise.withResolvers<void>();
     const addTo = (...ids: number[]) =>
       pair.transaction(async (tx) => {
         runs++;
         for (const id of ids) {
           await sql`update locked set count = count + 1 where id = ${id}`.execute(tx);
-          await sleep(50);
+          if (++held === 2) letBothGoOn();
+          await bothHoldOne;
         }
       });
     await Promise.all([addTo(1, 2), addTo(2, 1)]);
@@ -143,7 +146,9 @@ describe("the pool", () => {
     await Promise.all([1, 2, 3].map(() => sql`select pg_sleep(0.01)`.execute(closing.read)));
     await closing.point.query("select 1", []);
     await closing.close();
-    const { rows } = await sql`select from pg_stat_activity where application_name = 'closing'`.execute(db.read);
-    assert.equal(rows.length, 0);
+    await until("PostgreSQL has noticed", async () => {
+      const { rows } = await sql`select from pg_stat_activity where application_name = 'closing'`.execute(db.read);
+      return rows.length === 0;
+    });
   });
 });

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import { pino } from "pino";
 import type { Refusal } from "#lib/refusal.ts";
 import { constraints } from "#domains/index.ts";
 import { testDatabase } from "#test/support/postgres.ts";
+import { until } from "#test/support/until.ts";
 import { openDatabase, type Databases } from "./database.ts";
 import { refusalOf } from "./errors.ts";
 
@@ -27,7 +27,7 @@ describe("errors of the database", () => {
   let db: Databases;
   before(async () => {
     url = await testDatabase();
-    db = openDatabase({ url, log, poolSize: 2, statementTimeout: 100 });
+    db = openDatabase({ url, log, poolSize: 2 });
   });
   after(() => db.close());
 
@@ -82,10 +82,12 @@ describe("errors of the database", () => {
   });
 
   it("ends a statement that takes too long", async () => {
+    const hasty = openDatabase({ url, log, poolSize: 1, statementTimeout: 100 });
     const began = performance.now();
-    assert.equal((await refusalFrom(sql`select pg_sleep(3)`.execute(db.read))).kind, "unavailable");
-    assert.equal((await refusalFrom(db.point.query("select pg_sleep(3)", []))).kind, "unavailable");
-    assert.ok(performance.now() - began < 2_000);
+    assert.equal((await refusalFrom(sql`select pg_sleep(60)`.execute(hasty.read))).kind, "unavailable");
+    assert.equal((await refusalFrom(hasty.point.query("select pg_sleep(60)", []))).kind, "unavailable");
+    assert.ok(performance.now() - began < 60_000);
+    await hasty.close();
   });
 
   it("stops waiting for a row that another transaction has locked", async () => {
@@ -107,7 +109,7 @@ describe("errors of the database", () => {
     assert.equal(refusal.kind, "unavailable");
     assert.equal(refusal.details.retryAfter, 1);
     const waited = performance.now() - began;
-    assert.ok(waited > 1_900 && waited < 3_000, `${waited} ms`);
+    assert.ok(waited > 1_900, `${waited} ms`);
     await narrow.close();
   });
 
@@ -126,14 +128,13 @@ describe("errors of the database", () => {
 
     const idle = await pid();
     await end(idle);
-    await sleep(100);
+    await until("the pool has noticed", async () => victim.poolUsage().open === 0);
     assert.notEqual(await pid(), idle);
 
     const refusal = await refusalFrom(
       victim.transaction(async (tx) => {
         const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx);
         await end(rows[0]?.pid ?? 0);
-        await sleep(100);
         await sql`select 1`.execute(tx);
       }),
     );

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { sql } from "kysely";
 import { pino } from "pino";
 import { freshDatabase } from "#test/support/postgres.ts";
+import { until } from "#test/support/until.ts";
 import { openDatabase, type Databases } from "./database.ts";
 import { bigints, digests, loader, texts, type Lookup } from "./loader.ts";
 import type { PointReads } from "./point.ts";
@@ -108,9 +109,13 @@ describe("a loader", () => {
   });
 
   it("never lets a call join a batch that is already sent", async () => {
-    const load = loader(db.point, slowly);
+    const load = loader(db.point, { ...byId, text: `${byId.text} and (select pg_sleep(1)) is not null` });
     const early = load(7);
-    await sleep(50);
+    await until("it is read", async () => {
+      const { rows } = await sql`
+        select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`.execute(db.write);
+      return rows.length > 0;
+    });
     await sql`update items set name = 'changed' where id = 7`.execute(db.write);
     const late = load(7);
     assert.equal((await early)?.name, 'name "7\\');

@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import { freshDatabase } from "#test/support/postgres.ts";
+import { until } from "#test/support/until.ts";
 import { migrate } from "./migrate.ts";
 
 describe("migrate", () => {
@@ -96,9 +96,14 @@ describe("migrate", () => {
     await write("0002_two.sql", "alter table one add column name text;");
     await client.query("begin; lock table one in access share mode");
     const migrated = run();
-    await sleep(2_500);
-    const waiting = "select count(*)::integer as n from pg_locks where not granted";
-    assert.equal((await client.query(waiting)).rows[0].n, 0);
+    const isAwaited = async () => {
+      const { rows } = await client.query(
+        "select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())",
+      );
+      return rows.length > 0;
+    };
+    await until("it waits", isAwaited);
+    await until("it gives up", async () => !(await isAwaited()));
     await client.query("commit");
     assert.deepEqual(await migrated, { applied: ["0002_two.sql"] });
   });

@@ -49,7 +49,7 @@ describe("pkt-lines", () => {
     }
   });
 
-  test("a reader waits for the rest of a packet", { timeout: 5_000 }, async () => {
+  test("a reader waits for the rest of a packet", { timeout: 60_000 }, async () => {
     const slow = new Readable({ read() {} });
     slow.push("00");
     setTimeout(() => slow.push("0ahel"), 20);

@@ -15,7 +15,7 @@ const searchPath = "/usr/local/bin:/usr/bin:/bin";
 /** A git that runs a shell script, by an alias. */
 const script = (text: string, rest: Partial<GitCall> = {}): GitCall => ({
   args: ["-c", `alias.scripted=!${text}`, "scripted"],
-  timeoutMs: 20_000,
+  timeoutMs: 120_000,
   slot: "short",
   ...rest,
 });
@@ -126,7 +126,7 @@ describe("git processes", () => {
 
   test("git is stopped with its children on timeout", async () => {
     const slow = script(`sh -c 'echo $$ >${directory}/child; sleep 60' & echo $$ >${directory}/parent; wait; :`, {
-      timeoutMs: 700,
+      timeoutMs: 5_000,
     });
     const ended = assert.rejects(outputOf(processes, slow), failed(null, /^out of time\n/));
     const [child, parent] = await Promise.all([pidIn("child"), pidIn("parent")]);
@@ -147,7 +147,9 @@ describe("git processes", () => {
 
   test("no child outlives a git that succeeded", async () => {
     const running = await processes.start(
-      script(`sh -c 'echo $$ >${directory}/left; exec sleep 60' >/dev/null 2>&1 & sleep 0.2; :`),
+      script(
+        `sh -c 'echo $$ >${directory}/left; exec sleep 60' >/dev/null 2>&1 & until [ -s ${directory}/left ]; do sleep 0.02; done; :`,
+      ),
     );
     running.output.resume();
     await running.ended;
@@ -218,7 +220,7 @@ describe("git processes", () => {
   test("git and its children allocate no more memory than their limit", async () => {
     const small = gitProcesses({ slots: 1, transferMemory: 48 * 2 ** 20, searchPath });
     const input = Buffer.alloc(64 * 2 ** 20);
-    const hash: GitCall = { args: ["hash-object", "--stdin"], input, slot: "transfer", timeoutMs: 20_000 };
+    const hash: GitCall = { args: ["hash-object", "--stdin"], input, slot: "transfer", timeoutMs: 120_000 };
     const isTooLarge = (error: unknown) => error instanceof GitFailed && error.exitCode === 128 && error.outOfMemory;
     await assert.rejects(outputOf(small, hash), isTooLarge);
     await assert.rejects(outputOf(small, script("git hash-object --stdin", { input, slot: "transfer" })), isTooLarge);

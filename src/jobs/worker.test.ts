@@ -19,6 +19,10 @@ const quick = { retries: 1, backoff: { first: 1, max: 1 } };
 const job = (name: string, run: Run, more: Partial<Parameters<typeof defineJob<typeof payload>>[0]> = {}) =>
   defineJob({ name: `test.${name}`, queue: "default", payload, run, ...more });
 
+/** How often a worker looks for jobs that it was not told of, and how often the engine by itself would. */
+const POLLED_MS = 1_000;
+const ENGINE_POLL_MS = 30_000;
+
 describe("a worker", () => {
   let app: TestApp;
   let workers: Worker[] = [];
@@ -66,13 +70,16 @@ describe("a worker", () => {
     const seen: number[] = [];
     const done = job("done", async ({ payload, attempt }) => void seen.push(payload.id * 10 + attempt));
     await start(done);
-    await sleep(300);
-    const began = Date.now();
+    const waits: number[] = [];
     for (let id = 1; id <= 10; id++) {
+      const began = Date.now();
       await add(done, id);
-      await until("it ran", async () => seen.length === id, 5000, 5);
+      await until("it ran", async () => seen.length === id, undefined, 5);
+      waits.push(Date.now() - began);
     }
-    assert.ok(Date.now() - began < 1500, `it is told and does not poll (${Date.now() - began} ms)`);
+    // A poll would find one quickly by chance, and the next ones a second later each.
+    const third = waits.toSorted((a, b) => a - b)[2] ?? Infinity;
+    assert.ok(third < POLLED_MS / 2, `it is told and does not poll (${waits.join(", ")} ms)`);
     assert.deepEqual(seen, [11, 21, 31, 41, 51, 61, 71, 81, 91, 101]);
     await gone();
     assert.deepEqual(await readTotals(db()), { processed: 10, failed: 0 });
@@ -174,9 +181,8 @@ describe("a worker", () => {
     );
     await gone();
     const after = (id: number) => (ran.get(id)?.at(-1) ?? Number.NaN) - began;
-    assert.ok(after(1) >= 2_900 && after(1) < 4_500, `the later one ${after(1)} ms`);
-    assert.ok(after(2) < 5_000, `the retry ${after(2)} ms`);
-    assert.ok(after(3) < 2_500, `the row ${after(3)} ms`);
+    assert.ok(after(1) >= 2_900, `the later one ${after(1)} ms`);
+    for (const id of [1, 2, 3]) assert.ok(after(id) < ENGINE_POLL_MS, `${id} ran after ${after(id)} ms`);
   });
 
   test("does not retry a refused job, unless the refusal was temporary", async () => {
@@ -278,6 +284,7 @@ describe("a worker", () => {
       "counted",
       async () => {
         most = Math.max(most, ++running);
+        await until("as many run as may", async () => most >= 3, undefined, 5);
         await sleep(20);
         running--;
       },
@@ -290,7 +297,7 @@ describe("a worker", () => {
     const began = Date.now();
     await gone();
     assert.equal(most, 3);
-    assert.ok(Date.now() - began < 6000, "it does not poll for each");
+    assert.ok(Date.now() - began < (60 / 3) * POLLED_MS, "it does not poll for each");
   });
 
   test("a slow job of a batch delays neither the completion of the others nor their count", async () => {
@@ -336,7 +343,7 @@ describe("a worker", () => {
     const began = Date.now();
     await worker.stop();
     const took = Date.now() - began;
-    assert.ok(took > 9_500 && took < 15_000, `${took} ms`);
+    assert.ok(took > 9_500 && took < 60_000, `${took} ms`);
     await start(stuck);
     await until("another did it", async () => (await ledger()).length === 1);
     release();
@@ -347,17 +354,20 @@ describe("a worker", () => {
   });
 
   test("each occurrence of a schedule is queued once for all workers", async () => {
-    const ticks: number[] = [];
+    let ticks = 0;
     const ticking = defineJob({
       name: "test.ticking",
       queue: "default",
       payload: Type.Object({}, { additionalProperties: false }),
       cron: "* * * * *",
-      run: async () => void ticks.push(Math.floor(Date.now() / 60_000)),
+      run: async () => void ticks++,
     });
+    const minute = () => Math.floor(Date.now() / 60_000);
+    const began = minute();
     await Promise.all([start(ticking), start(ticking)]);
-    await until("it ticked", async () => ticks.length > 0, 70_000);
+    await until("it ticked", async () => ticks > 0);
     await sleep(3000);
-    assert.deepEqual(ticks, [...new Set(ticks)], "once a minute");
+    const minutes = minute() - began + 1;
+    assert.ok(ticks <= minutes, `${ticks} in ${minutes} minutes`);
   });
 });

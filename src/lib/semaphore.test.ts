@@ -91,7 +91,7 @@ describe("a fair semaphore", () => {
     const all = Array.from({ length: 200 }, () => wait(claim("many")));
     all.push(wait(claim("few")), wait(claim("few")), wait(claim("one")));
     for (let at = 0; at < all.length; at++) {
-      await until("the next is granted", async () => granted.length > at, 1000, 1);
+      await until("the next is granted", async () => granted.length > at, undefined, 1);
       await release();
     }
     await Promise.all(all);
@@ -125,7 +125,7 @@ describe("a fair semaphore", () => {
     await wait(from("d", "away"));
     assert.deepEqual(granted, ["a", "a", "b", "d"], "two of a principal, three of a network");
     await release();
-    await until("the next of the network is granted", async () => granted.length === 5, 1000, 1);
+    await until("the next of the network is granted", async () => granted.length === 5, undefined, 1);
     while (granted.length < all.length + 1) await release();
     await Promise.all(all);
     assert.deepEqual(granted.toSorted(), ["a", "a", "a", "b", "b", "c", "d"]);

@@ -63,7 +63,7 @@ describe("graceful stop", { concurrency: true }, () => {
       process.kill(server.pid, "SIGTERM");
       const began = Date.now();
       let status: number | "refused" = 200;
-      while (status === 200 && Date.now() - began < 5000) {
+      while (status === 200 && Date.now() - began < 60_000) {
         status = await fetch(`${server.url}/-/readiness`).then(
           (answer) => answer.status,
           () => "refused" as const,
@@ -77,7 +77,8 @@ describe("graceful stop", { concurrency: true }, () => {
       assert.match(answer, /\r\nconnection: close\r\n/i);
       assert.match(answer, /"username":"in-flight"/);
       assert.deepEqual(await stopped, { code: 0, signal: null });
-      assert.ok(Date.now() - began < 8000, "nothing else holds it up");
+      // What does not end is aborted after ten seconds.
+      assert.ok(Date.now() - began < 9_500, "nothing else holds it up");
       assert.match(server.log(), /"signal":"SIGTERM","msg":"stopping"/);
       assert.match(server.log(), /"operation":"users\.create","status":201/);
     }));
@@ -91,7 +92,7 @@ describe("graceful stop", { concurrency: true }, () => {
       process.kill(server.pid, "SIGTERM");
       assert.deepEqual(await stopped, { code: 0, signal: null });
       const took = Date.now() - began;
-      assert.ok(took > 9000 && took < 14_000, `${took} ms`);
+      assert.ok(took > 9000 && took < 60_000, `${took} ms`);
       assert.doesNotMatch(await request.cutOff(), /^HTTP\/1\.1 201/);
     }));
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Scope } from "#access/scopes.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
+import { until } from "#test/support/until.ts";
 import { multipart } from "#test/support/wire.ts";
 
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
@@ -132,12 +133,7 @@ describe("tokens", () => {
         .executeTakeFirstOrThrow();
     assert.equal((await used()).last_used_at, null);
     await app.get("/user", { token: someone.token });
-    const deadline = Date.now() + 5000;
-    while ((await used()).last_used_at === null && Date.now() < deadline) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    const first = (await used()).last_used_at;
-    assert.notEqual(first, null);
+    const first = await until("it is recorded", async () => (await used()).last_used_at ?? undefined);
     await app.get("/user", { token: someone.token });
     await new Promise((resolve) => setTimeout(resolve, 1200));
     assert.equal((await used()).last_used_at, first);

@@ -118,7 +118,7 @@ describe("malformed packs", () => {
   const MAX_PACK_BYTES = 8 * 2 ** 20;
   /** Megabytes that all git processes of the server may hold together. */
   const MAX_MEGABYTES = 400;
-  const MAX_DURATION_MS = 60_000;
+  const MAX_DURATION_MS = 120_000;
   let installation: Installation;
   let project: Project;
   before(async () => {

@@ -196,10 +196,7 @@ describe("bodies that are read after authentication", () => {
     const answered = once(asked, "response") as Promise<[IncomingMessage]>;
     for (let n = 1; n <= 3; n++) {
       asked.write(Buffer.alloc(64 * 1024, n));
-      const deadline = Date.now() + 5000;
-      // oxlint-disable-next-line no-unmodified-loop-condition -- the endpoint counts them
-      while (chunksRead < n && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
-      assert.ok(chunksRead >= n, "each part is read before the next is sent");
+      await until("each part is read before the next is sent", async () => chunksRead >= n, undefined, 5);
     }
     asked.end();
     const [answer] = await answered;
@@ -258,7 +255,7 @@ describe("bodies that are read after authentication", () => {
           .where("id", "=", sender.id)
           .execute();
         if (revoked) {
-          const ended = { revoked_at: sql<string>`now()` };
+          const ended = { revoked_at: sql<string>`now() - interval '1 second'` };
           await write.updateTable("personal_access_tokens").set(ended).where("id", "=", sender.tokenId).execute();
         }
         asked.end(body.slice(10));

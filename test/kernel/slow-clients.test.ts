@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
-import { connect, type Socket } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -68,17 +68,20 @@ describe("responses to slow clients", () => {
   let port: number;
   const sockets: Socket[] = [];
   before(async () => {
-    app = await testApp({
-      resources: { answers },
-      env: { FAIRLEAD_MAX_UNSENT_BYTES: String(UNSENT_BYTES) },
-      options: { minTransferRate: RATE },
-    });
+    app = await appWith(RATE);
     port = await listen(app);
   });
   after(async () => {
     for (const socket of sockets) socket.destroy();
     await app.close();
   });
+
+  const appWith = (minTransferRate: typeof RATE) =>
+    testApp({
+      resources: { answers },
+      env: { FAIRLEAD_MAX_UNSENT_BYTES: String(UNSENT_BYTES) },
+      options: { minTransferRate },
+    });
 
   /** A connection that sends a request and does not read the response. */
   function silent(text: string) {
@@ -124,6 +127,9 @@ describe("responses to slow clients", () => {
   });
 
   test("large responses beyond a caller's share of memory are 503; small ones and those of writes are sent", async () => {
+    // Its window is so long that the response is held until the client leaves.
+    const patient = await appWith({ ...RATE, windowMs: 120_000 });
+    port = await listen(patient);
     const held = silent(GET(`answers/${LARGE_BYTES}`));
     await until("the answer is held", async () => (await statusOf(`answers/${LARGE_BYTES}`)) === 503);
     const refused = await send(port, "GET", `/api/v4/answers/${LARGE_BYTES}`, { headers: { host: "localhost" } });
@@ -134,6 +140,8 @@ describe("responses to slow clients", () => {
     assert.equal(await statusOf(`answers/${LARGE_BYTES}`, "POST"), 201);
     held.socket.destroy();
     await until("the memory is free again", async () => (await statusOf(`answers/${LARGE_BYTES}`)) === 200);
+    await patient.close();
+    port = (app.app.server.address() as AddressInfo).port;
   });
 
   test("reserved memory is released if the response is smaller", async () => {

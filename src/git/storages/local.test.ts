@@ -219,7 +219,9 @@ describe("a storage in a directory", () => {
       }
     })();
     await Promise.all(
-      [pushing, repository.maintain(), repository.maintain({ signal: AbortSignal.timeout(10_000) })].map(ignoreFailure),
+      [pushing, repository.maintain(), repository.maintain({ signal: AbortSignal.timeout(120_000) })].map(
+        ignoreFailure,
+      ),
     );
     await pushing;
     await repository.maintain();
@@ -348,7 +350,7 @@ describe("a storage in a directory", () => {
     const bomb = Buffer.concat([header, baseOffset(first.length), deflateSync(delta)]);
     const before = performance.now();
     assert.match(await receive(repository, base.id, packOf(first, bomb)), /index-pack abnormal exit/);
-    assert.ok(performance.now() - before < 20_000);
+    assert.ok(performance.now() - before < 60_000);
     await small.close();
   });
 

@@ -12,6 +12,7 @@ import { after, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { git, gitOutput, removeWorkingCopies, workingCopy } from "#test/support/git.ts";
+import { gitProcesses } from "#test/support/git-processes.ts";
 import { type RunningServer, startServer } from "#test/support/server.ts";
 import { until } from "#test/support/until.ts";
 
@@ -137,7 +138,7 @@ describe("a process that serves git over HTTP", { concurrency: true }, () => {
       asked.write(`${(line.length + 4).toString(16).padStart(4, "0")}${line}0000`);
       asked.write(pack.subarray(0, 20));
       const answered = once(asked, "response") as Promise<[IncomingMessage]>;
-      await sleep(1000);
+      await until("git receives it", async () => (await gitProcesses("receive-pack", server.pid)).length > 0);
       process.kill(server.pid, "SIGTERM");
       await sleep(STOPPING);
       asked.end(pack.subarray(20));

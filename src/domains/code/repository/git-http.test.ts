@@ -456,9 +456,10 @@ describe("git over HTTP", () => {
           "content-type": `application/x-${service}-request`,
           "content-length": "1000",
         }).map(([name, value]) => `${name}: ${value}\r\n`);
-        socket.write(`POST /${path}.git/${service} HTTP/1.1\r\n${lines.join("")}\r\n0032want`, () =>
-          setTimeout(() => socket.resetAndDestroy(), 200),
-        );
+        const arrived = once(app.app.server, "request");
+        socket.write(`POST /${path}.git/${service} HTTP/1.1\r\n${lines.join("")}\r\n0032want`);
+        await arrived;
+        setTimeout(() => socket.resetAndDestroy(), 200);
         await until("logged", async () => app.logged.length > before);
         const [line = "{}"] = app.logged.slice(before);
         assert.deepEqual([JSON.parse(line).level, JSON.parse(line).status], ["info", 400], line);

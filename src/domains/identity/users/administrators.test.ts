@@ -89,7 +89,7 @@ describe("the last active administrator", () => {
     const blocking = db.transaction((tx) => changeState(tx, "block", admin.id, other.id));
     const refused = assert.rejects(blocking, /the last active administrator/);
     try {
-      await until("the second waits for the first", isLockAwaited, 5000, 10);
+      await until("the second waits for the first", isLockAwaited);
     } finally {
       ended.resolve();
     }

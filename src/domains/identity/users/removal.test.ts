@@ -240,7 +240,7 @@ describe("DELETE /users/:id", () => {
     const project = await makeProject(app, group.id, { star_count: 1 });
     await remove(user.id);
     await removeUser(deletions).run({
-      ...{ id: "", attempt: 1, services: app.services, signal: AbortSignal.timeout(10_000) },
+      ...{ id: "", attempt: 1, services: app.services, signal: AbortSignal.timeout(120_000) },
       payload: { id: user.id, hard_delete: false },
       step: (part) => db.transaction(part),
       async transaction(part) {
