@@ -29,7 +29,15 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The domains from the top down: each may import those below it, never one above. */
-export const DOMAINS: readonly string[] = ["platform", "code", "organization", "storage", "identity", "foundation"];
+export const DOMAINS: readonly string[] = [
+  "platform",
+  "monitoring",
+  "code",
+  "organization",
+  "storage",
+  "identity",
+  "foundation",
+];
 
 /** Packages and modules that only a few places may import, with the pattern of such an import. */
 export const PACKAGES: Readonly<Record<string, { readonly pattern: string; readonly places: readonly string[] }>> = {

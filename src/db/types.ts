@@ -39,6 +39,22 @@ interface EmailsTable {
   updated_at: Generated<string>;
 }
 
+interface ErrorTrackingClientKeysTable {
+  id: Generated<number>;
+  project_id: number;
+  active: Generated<boolean>;
+  public_key: string;
+  created_at: Generated<string>;
+}
+
+interface ErrorTrackingSettingsTable {
+  project_id: number;
+  active: boolean;
+  integrated: boolean;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
 interface EventsTable {
   id: Generated<number>;
   created_at: Generated<string>;
@@ -424,6 +440,8 @@ export interface Database {
   audit_events: AuditEventsTable;
   deploy_keys_projects: DeployKeysProjectsTable;
   emails: EmailsTable;
+  error_tracking_client_keys: ErrorTrackingClientKeysTable;
+  error_tracking_settings: ErrorTrackingSettingsTable;
   events: EventsTable;
   follows: FollowsTable;
   identities: IdentitiesTable;

@@ -8,6 +8,7 @@ import type { Domain } from "./foundation/domain.ts";
 import { foundation } from "./foundation/index.ts";
 import type { SeedSize } from "./foundation/seed.ts";
 import { identity } from "./identity/index.ts";
+import { monitoring } from "./monitoring/index.ts";
 import { organization } from "./organization/index.ts";
 import { platform } from "./platform/index.ts";
 import { storage } from "./storage/index.ts";
@@ -19,6 +20,7 @@ export const domains: Readonly<Record<string, Domain>> = {
   storage,
   organization,
   code,
+  monitoring,
   platform: platform(() => resources),
 };
 
