@@ -27,6 +27,7 @@ const clients = [
       "gitbeaker-tree.ts",
       "gitbeaker-moved.ts",
       "gitbeaker-git.ts",
+      "gitbeaker-monitoring.ts",
     ],
   },
 ];
