@@ -16,6 +16,8 @@ import type { UnlessModified } from "./preconditions.ts";
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export type Offering = "self-managed" | "dedicated" | "hosted";
 export type Plan = "free" | "premium" | "ultimate";
+/** A day, `YYYY-MM-DD`. */
+type Day = `${number}-${number}-${number}`;
 
 /** The names in a path, as a type: "/projects/:id/x/:key_id" gives "id" | "key_id", "/*project.git/x" gives "project". */
 export type PathNames<P extends string> = P extends `${infer A}/${infer B}`
@@ -155,7 +157,8 @@ export interface Endpoint {
   readonly errors?: "api" | "git";
   readonly offering?: readonly Offering[];
   readonly plan?: Plan;
-  readonly deprecated?: true;
+  /** The day since which it is deprecated; responses carry it in the header `Deprecation`. */
+  readonly deprecated?: Day;
   /** Whether a multipart body may spell its parameters in camel case, as one client does. */
   readonly camelCase?: true;
   readonly idempotent?: Idempotent;
@@ -202,7 +205,7 @@ export function endpoint<
     readonly errors?: "api" | "git";
     readonly offering?: readonly Offering[];
     readonly plan?: Plan;
-    readonly deprecated?: true;
+    readonly deprecated?: Day;
     readonly camelCase?: true;
     readonly idempotent?: M extends "GET" ? never : Idempotent;
     /** The handler passes the time of change to `unlessModified`, before or after it deletes. */

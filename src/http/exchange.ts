@@ -21,7 +21,8 @@ const FIXED = [...ALWAYS, ["vary", "Origin"]].flat();
 const LINGER_MS = 1000;
 const EXPOSED =
   "Link, X-Total, X-Total-Pages, X-Per-Page, X-Page, X-Next-Page, X-Prev-Page, X-Request-Id, ETag, Retry-After, " +
-  "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Idempotency-Replayed, X-Truncated, X-Ignored-Parameters";
+  "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Idempotency-Replayed, X-Truncated, X-Ignored-Parameters, " +
+  "Deprecation";
 
 /** The state of one request and its response, which is sent and logged once. */
 export interface Exchange {

@@ -56,12 +56,16 @@ export function makeKernel(
 
 const MAX_HEADERS = 100;
 
+interface RouteOfExchange extends Pick<Exchange, "operation" | "meter" | "plainErrors" | "streamed"> {
+  readonly responseHeaders?: readonly string[];
+}
+
 /** Opens an exchange and sets the deadline of its body. */
 export function openExchange(
   { newId, services, sending, constraints }: Kernel,
   request: FastifyRequest,
   reply: FastifyReply,
-  { operation, meter, plainErrors, streamed }: Pick<Exchange, "operation" | "meter" | "plainErrors" | "streamed">,
+  { operation, meter, plainErrors, streamed, responseHeaders = [] }: RouteOfExchange,
 ): Exchange {
   reply.hijack();
   if (streamed) watchStream(request.raw, reply.raw, sending.rate);
@@ -74,7 +78,7 @@ export function openExchange(
     startedAt: performance.now(),
     secure: isSecure(services.config, request.protocol),
     operation,
-    headers: [],
+    headers: [...responseHeaders],
     meter,
     log: services.log,
     plainErrors,

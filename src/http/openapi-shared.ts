@@ -130,6 +130,7 @@ export const sharedComponents = (schemas: Json): Json => ({
     "Retry-After": header("Seconds to wait", "integer"),
     "WWW-Authenticate": header("`Bearer`, and what is wrong with a token that has ended"),
     "Idempotency-Replayed": header("`true` if this is the response to an earlier request"),
+    Deprecation: header("`@` and the seconds from 1970 to the day since which the endpoint is deprecated"),
   },
   responses: {
     "400": refusal("A parameter is missing or wrong, or the change is refused", { error: "name is missing" }),

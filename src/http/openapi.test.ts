@@ -52,7 +52,7 @@ const ships = {
     audit: "ship_launched",
     plan: "ultimate",
     offering: ["self-managed"],
-    deprecated: true,
+    deprecated: "2021-11-22",
     handle: () => ({ id: 1, note: null }),
   }),
   sink: endpoint({
@@ -196,6 +196,7 @@ describe("an operation in the document", () => {
         "Scopes of the token, one of them: `api`.",
         "From plan: ultimate.",
         "Offering: self-managed.",
+        "Deprecated since 2021-11-22.",
         "Give at least one of `note`, `plans`.",
         "Give all or none of `holds`, `flags`.",
       ].join("\n\n"),
@@ -214,6 +215,7 @@ describe("an operation in the document", () => {
     assert.deepEqual(Object.keys(list.responses["200"].headers), [
       ...["X-Request-Id", "Link", "X-Page", "X-Per-Page", "X-Next-Page", "X-Prev-Page", "X-Total", "X-Total-Pages"],
     ]);
+    assert.deepEqual(Object.keys(create.responses["201"].headers), ["X-Request-Id", "Deprecation"]);
     const ship = { $ref: "#/components/schemas/Ship" };
     assert.deepEqual(list.responses["200"].content["application/json"].schema, { type: "array", items: ship });
     assert.deepEqual(create.responses["201"].content, { "application/json": { schema: ship } });

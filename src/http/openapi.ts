@@ -82,7 +82,7 @@ function describeOperation(operation: Operation, schemas: SchemaWriter): Json {
     operationId: name,
     summary: endpoint.summary,
     description: inWords(endpoint, params).join("\n\n"),
-    ...(deprecated && { deprecated }),
+    ...(deprecated && { deprecated: true }),
     security: access.ignoresCredentials
       ? []
       : [...(access.admits.anonymous ? [{}] : []), ...TOKEN, ...(access.forGit ? [BASIC] : [])],
@@ -102,6 +102,7 @@ const inWords = (endpoint: Endpoint, params: TObject): string[] => [
   `Scopes of the token, one of them: ${scopesInWords(endpoint)}.`,
   ...(endpoint.plan ? [`From plan: ${endpoint.plan}.`] : []),
   ...(endpoint.offering ? [`Offering: ${endpoint.offering.join(", ")}.`] : []),
+  ...(endpoint.deprecated ? [`Deprecated since ${endpoint.deprecated}.`] : []),
   ...rulesInWords(params),
 ];
 
@@ -189,9 +190,10 @@ function successAnswer(endpoint: Endpoint, { write }: SchemaWriter): Json {
   const plain = plainOf(endpoint.returns);
   const paging = pagedOf(endpoint.returns) ? PAGING_HEADERS : [];
   const replayed = endpoint.idempotent ? ["Idempotency-Replayed"] : [];
+  const deprecation = endpoint.deprecated ? ["Deprecation"] : [];
   return {
     description: STATUS_CODES[successOf(endpoint)] ?? "Success",
-    headers: headerRefs(["X-Request-Id", ...paging, ...replayed]),
+    headers: headerRefs(["X-Request-Id", ...paging, ...replayed, ...deprecation]),
     ...(schema && { content: { "application/json": { schema: write(schema) } } }),
     ...(plain && { content: { [plain.contentType]: {} } }),
   };

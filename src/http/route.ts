@@ -54,6 +54,8 @@ export interface Route {
   /** Removes the fields of a response that this installation does not have. */
   readonly gate: (body: unknown) => unknown;
   readonly success: number;
+  /** Headers of every response, names and values in turn. */
+  readonly responseHeaders: readonly string[];
   /** The content type of a response that is not JSON. */
   readonly contentType: string | undefined;
 }
@@ -94,9 +96,14 @@ export function makeRoute(kernel: Kernel, operation: string, endpoint: Endpoint)
     handle: endpoint.handle as Route["handle"],
     gate: fieldGate(schemaOf(endpoint.returns), config),
     success: successOf(endpoint),
+    responseHeaders: deprecationOf(endpoint),
     contentType: plainOf(endpoint.returns)?.contentType,
   };
 }
+
+/** The header of RFC 9745: the moment since which the endpoint is deprecated. */
+const deprecationOf = ({ deprecated }: Endpoint): string[] =>
+  deprecated === undefined ? [] : ["deprecation", `@${Date.parse(deprecated) / 1000}`];
 
 /** The parameters of an endpoint, with those of its paging. */
 export function paramsOf({ params, returns }: Endpoint): TObject {

@@ -28,6 +28,6 @@ const tableOf = (operations: readonly Operation[]) =>
       scopesInWords(endpoint),
       [...(endpoint.plan ? [endpoint.plan] : []), ...(endpoint.offering ?? [])].join(", "),
       endpoint.audit ? `\`${endpoint.audit}\`` : "",
-      endpoint.deprecated ? "yes" : "",
+      endpoint.deprecated ? `since ${endpoint.deprecated}` : "",
     ]),
   );
