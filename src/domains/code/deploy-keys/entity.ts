@@ -1,23 +1,10 @@
 import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
+import { ProjectIdentity } from "#domains/organization/projects/identity.ts";
 import type { DeployKeyInProjectRow, DeployKeyRow } from "./queries.ts";
 
 const Time = Type.String({ format: "date-time" });
 const exact = { additionalProperties: false };
-
-/** The fields that identify a project in a list. */
-export const ProjectIdentity = Type.Object(
-  {
-    id: Type.Integer(),
-    description: Nullable(Type.String()),
-    name: Type.String(),
-    name_with_namespace: Type.String(),
-    path: Type.String(),
-    path_with_namespace: Type.String(),
-    created_at: Time,
-  },
-  { ...exact, title: "ProjectIdentity" },
-);
 
 const deployKey = {
   id: Type.Integer(),
