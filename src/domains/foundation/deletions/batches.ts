@@ -15,7 +15,7 @@ export async function removeBatch(tx: Tx, table: keyof Database, condition: RawB
 /** Sets a column that names one user to another user or null, in up to 5000 rows; returns how many. */
 export async function reassignBatch(
   tx: Tx,
-  table: "projects" | "namespaces" | "users",
+  table: keyof Database,
   column: string,
   userId: number,
   newOwnerId: number | null,
