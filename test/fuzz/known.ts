@@ -1,6 +1,7 @@
 import fc, { type Arbitrary } from "fast-check";
 import Type, { type TSchema } from "typebox";
 import type { Endpoint } from "#http/endpoint.ts";
+import { lines } from "#test/matrix/lines.ts";
 import { codeValues, isAboutCode } from "./code-values.ts";
 import { sshKey } from "./ssh-keys.ts";
 import type { Belonging, Container, Places, Tree } from "./tree.ts";
@@ -43,6 +44,7 @@ export function knownTo(endpoint: Endpoint, { tree, people, code }: World): Know
     { arbitrary: address(projects.all, projects.old), weight: 1 },
   );
   const values: Readonly<Record<string, Arbitrary<unknown>>> = {
+    ...valuesSent(endpoint),
     ...(named && { id: address(named.all, named.old) }),
     ...(path.includes("/members") && { username: fc.constantFrom(...people) }),
     project_id: address(projects.all, projects.old),
@@ -65,6 +67,17 @@ export function knownTo(endpoint: Endpoint, { tree, people, code }: World): Know
     if (!isUser(name)) return values[name];
     return Type.IsString(schema) ? fc.oneof(user, fc.constantFrom(...people)) : user;
   };
+}
+
+/** Texts of a form that only the contract knows, such as an address of a server; those it fills in are left to others. */
+function valuesSent({ method, path }: Endpoint): Record<string, Arbitrary<unknown>> {
+  const sent = [...new URLSearchParams(lines[`${method} ${path}`]?.send)].filter(([, value]) => !/[*{]/.test(value));
+  return Object.fromEntries(
+    sent.flatMap(([name, value]) => {
+      const [, inner] = /\[(\w+)\]$/.exec(name) ?? [];
+      return inner === undefined ? [] : [[inner, fc.constant(value)]];
+    }),
+  );
 }
 
 /** One spelling of each kind for the container that `:id` names, if it has a path. */

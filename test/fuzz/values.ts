@@ -333,9 +333,11 @@ function valueOf(name: string, schema: TSchema, known: Known): Arbitrary<unknown
       },
     );
   if (Type.IsObject(schema)) {
-    return fc.record(
-      Object.fromEntries(Object.entries(schema.properties).map(([key, inner]) => [key, validValue(key, inner, known)])),
-    );
+    const properties = Object.entries(schema.properties);
+    const requiredKeys = properties.filter(([, inner]) => !Type.IsOptional(inner)).map(([key]) => key);
+    return fc.record(Object.fromEntries(properties.map(([key, inner]) => [key, validValue(key, inner, known)])), {
+      requiredKeys,
+    });
   }
   if (isFile(schema)) return image;
   return words;
