@@ -32,6 +32,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
 export const DOMAINS: readonly string[] = [
   "platform",
   "monitoring",
+  "infrastructure",
   "code",
   "organization",
   "storage",

@@ -21,6 +21,30 @@ interface AuditEventsTable {
   entity_id: number | null;
 }
 
+interface ClustersTable {
+  id: Generated<number>;
+  project_id: number;
+  user_id: number | null;
+  management_project_id: number | null;
+  name: string;
+  domain: string | null;
+  provider_type: Generated<"user" | "gcp" | "aws">;
+  enabled: Generated<boolean>;
+  managed: Generated<boolean>;
+  namespace_per_environment: Generated<boolean>;
+  environment_scope: Generated<string>;
+  api_url: string;
+  authorization_type: Generated<"rbac" | "abac" | "unknown_authorization">;
+  namespace: string | null;
+  ca_cert: string | null;
+  sealed_token: Buffer | null;
+  probe_result: "reachable" | "token refused" | "unexpected answer" | "unreachable" | null;
+  probe_message: string | null;
+  probed_at: string | null;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
 interface DeployKeysProjectsTable {
   id: Generated<number>;
   project_id: number;
@@ -438,6 +462,7 @@ interface VerifiedDomainsTable {
 
 export interface Database {
   audit_events: AuditEventsTable;
+  clusters: ClustersTable;
   deploy_keys_projects: DeployKeysProjectsTable;
   emails: EmailsTable;
   error_tracking_client_keys: ErrorTrackingClientKeysTable;

@@ -8,6 +8,7 @@ import type { Domain } from "./foundation/domain.ts";
 import { foundation } from "./foundation/index.ts";
 import type { SeedSize } from "./foundation/seed.ts";
 import { identity } from "./identity/index.ts";
+import { infrastructure } from "./infrastructure/index.ts";
 import { monitoring } from "./monitoring/index.ts";
 import { organization } from "./organization/index.ts";
 import { platform } from "./platform/index.ts";
@@ -20,6 +21,7 @@ export const domains: Readonly<Record<string, Domain>> = {
   storage,
   organization,
   code,
+  infrastructure,
   monitoring,
   platform: platform(() => resources),
 };
