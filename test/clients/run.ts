@@ -11,12 +11,19 @@ const clients = [
   {
     name: "python-gitlab",
     interpreter: "/usr/bin/python3",
-    scripts: ["python_users.py", "python_identity.py", "python_tree.py", "python_moved.py", "python_git.py"],
+    scripts: [
+      "python_users.py",
+      "python_identity.py",
+      "python_tree.py",
+      "python_moved.py",
+      "python_git.py",
+      "python_clusters.py",
+    ],
   },
   {
     name: "ruby-gitlab",
     interpreter: "/usr/bin/ruby",
-    scripts: ["ruby_users.rb", "ruby_identity.rb", "ruby_tree.rb", "ruby_moved.rb", "ruby_git.rb"],
+    scripts: ["ruby_users.rb", "ruby_identity.rb", "ruby_tree.rb", "ruby_moved.rb", "ruby_git.rb", "ruby_clusters.rb"],
   },
   {
     name: "gitbeaker",
