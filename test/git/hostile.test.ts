@@ -558,7 +558,8 @@ describe("more pushes than slots", () => {
       const count = (name: string) => Number(new RegExp(`^${name}\\{class="transfer"\\} (\\d+)$`, "m").exec(text)?.[1]);
       return [count("fairlead_git_slots_in_use"), count("fairlead_git_slots_waiting")].join();
     };
-    await until("one has the slot and eight wait", async () => (await slots()) === "1,8");
+    // One caller may take a quarter of the places to wait.
+    await until("one has the slot and two wait", async () => (await slots()) === "1,2");
     const refused = await client.push(address, [{ ref: "refs/heads/other", id }]);
     assert.notEqual(refused.outcomes.get("refs/heads/other"), "done");
     assert.match(refused.output, /503/);
