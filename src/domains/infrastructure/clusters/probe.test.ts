@@ -26,7 +26,7 @@ describe("the address of a cluster", () => {
   const problemOf = async (project: ClusterProject, api_url: string) =>
     (await on.post(project, { platform: { api_url } })).body.message?.["platform_kubernetes.api_url"]?.[0];
 
-  test("S-37: an address that is not public is refused", async () => {
+  test("an address that is not public is refused", async () => {
     const project = await on.clusterProject();
     for (const host of [
       ...[
@@ -49,7 +49,7 @@ describe("the address of a cluster", () => {
     assert.equal((await on.get(project, id)).body.platform_kubernetes.token_set, true);
   });
 
-  test("S-37: what is no http or https URL without credentials is refused", async () => {
+  test("what is no http or https URL without credentials is refused", async () => {
     const project = await on.clusterProject();
     for (const url of [
       "k8s.example.com",
@@ -134,7 +134,7 @@ describe("the probe of a cluster", () => {
     assert.equal(await answering(500), "unexpected answer");
   });
 
-  test("S-37: does not follow a redirect to an address that is not public, and sends no token to another site", async () => {
+  test("does not follow a redirect to an address that is not public, and sends no token to another site", async () => {
     const inner = await api((_request, response) => response.end("{}"));
     const refused = inner.url.replace(ALLOWED, "127.0.0.2");
     const toInside = await api((_request, response) => response.writeHead(302, { location: refused }).end());

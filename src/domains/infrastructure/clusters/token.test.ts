@@ -23,7 +23,7 @@ describe("the token of a cluster", () => {
     return sealed_token && app.services.sealing.unseal(sealed_token, sealingContext(id));
   };
 
-  test("S-36: is in no response, log, audit event, job or column", async () => {
+  test("is in no response, log, audit event, job or column", async () => {
     const project = await on.clusterProject();
     const made = await on.post(project);
     const { id } = made.body;
@@ -73,7 +73,7 @@ describe("the token of a cluster", () => {
     assert.equal(await stored(id), "new");
   });
 
-  test("S-38: a change of api_url without the token erases it, whatever the change", async () => {
+  test("a change of api_url without the token erases it, whatever the change", async () => {
     const project = await on.clusterProject();
     for (const [index, api_url] of [
       "https://k8s.example.com.evil.example",
@@ -93,7 +93,7 @@ describe("the token of a cluster", () => {
     }
   });
 
-  test("S-38: another spelling of the same api_url keeps it, and a new one goes with a new api_url", async () => {
+  test("another spelling of the same api_url keeps it, and a new one goes with a new api_url", async () => {
     const project = await on.clusterProject();
     const { id } = await on.added(project);
     for (const api_url of [API_URL, "https://K8S.example.com:443/", `${API_URL}/`]) {
