@@ -93,7 +93,8 @@ describe("commands", () => {
       assert.equal(self.body.name, "mine");
       assert.deepEqual(self.body.scopes, ["read_api", "sudo"]);
       const { rows } = await sql<{ event: string; details: object }>`
-        select event, details from audit_events where target_id = ${self.body.id}`.execute(app.services.db.write);
+        select event, details from audit_events
+        where target_type = 'PersonalAccessToken' and target_id = ${self.body.id}`.execute(app.services.db.write);
       const details = { user_id: 1, scopes: ["read_api", "sudo"], command: "token create" };
       assert.deepEqual(rows, [{ event: "personal_access_token_created", details }]);
 

@@ -94,6 +94,7 @@ describe("sudo", () => {
     const row = await app.services.db.read
       .selectFrom("audit_events")
       .selectAll()
+      .where("target_type", "=", "User")
       .where("target_id", "=", user.id)
       .orderBy("id", "desc")
       .limit(1)
