@@ -99,7 +99,7 @@ function chunksAt(received: Buffer, start: number) {
   }
 }
 
-const TIMEOUT_MS = 10_000;
+const TIMEOUT_MS = 60_000;
 
 /** A persistent connection for one request after another; it is reopened if a response closes it. */
 export class Connection {
