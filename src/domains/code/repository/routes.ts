@@ -86,6 +86,7 @@ export const repositories = {
         signal: gone(),
         audit: auditEntry(targetOf(project)),
         failed,
+        halfDuplex: true,
       });
       services.lifecycle.pushes++;
       return answer.once("close", () => services.lifecycle.pushes--);

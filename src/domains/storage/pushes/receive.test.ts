@@ -299,21 +299,60 @@ describe("pushes", () => {
       assert.equal(await on.refAt(project, "refs/heads/b"), "");
     });
 
-    test("a client that keeps sending gets the refusal at once and is read to the end", async () => {
+    test("a client that keeps sending is read to the end, and only then gets the refusal", async () => {
       const { project, first } = await pushedProject(on);
       const input = new PassThrough();
       input.write(listOf([`${ZERO_ID} ${first} refs/notes/x`]));
-      const answer = await receivePush(on.app.services, await on.open(on.owner, project), input);
+      const opened = await on.open(on.owner, project);
+      const answer = await receivePush(on.app.services, opened, input, { halfDuplex: true });
+      const report: Buffer[] = [];
+      answer.on("data", (chunk: Buffer) => report.push(chunk));
       const ended = once(answer, "end");
-      const [report] = (await once(answer, "data")) as [Buffer];
-      assert.match(report.toString(), /ng refs\/notes\/x/);
       const soon = { signal: AbortSignal.timeout(120_000) };
       for (let sent = 0; sent < 32; sent++) {
         if (!input.write(Buffer.alloc(1024 * 1024))) await once(input, "drain", soon);
       }
-      assert.ok(!answer.readableEnded);
+      assert.deepEqual(report, []);
       input.end();
       await ended;
+      assert.match(Buffer.concat(report).toString(), /ng refs\/notes\/x/);
+    });
+
+    test("a client that keeps its side open until it has read the report gets it, refused or not", async () => {
+      const { project, first } = await pushedProject(on);
+      for (const [line, said] of [
+        [`${ZERO_ID} ${first} refs/notes/x`, /ng refs\/notes\/x/],
+        [`${first} ${ZERO_ID} refs/heads/main`, /(ok|ng) refs\/heads\/main/],
+      ] as const) {
+        const input = new PassThrough();
+        input.write(listOf([line]));
+        const answer = await receivePush(on.app.services, await on.open(on.owner, project), input);
+        let text = "";
+        answer.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
+        const ended = once(answer, "end");
+        await until(line, async () => said.test(text), 30_000);
+        input.end();
+        await ended;
+      }
+    });
+
+    test("a client whose pack git stops reading is told why after it has sent everything", async () => {
+      const { project, first } = await pushedProject(on);
+      const input = new PassThrough();
+      input.write(listOf([`${first} ${"1".repeat(40)} refs/heads/main`]));
+      const { promise: failure, resolve: failed } = Promise.withResolvers<string>();
+      const opened = await on.open(on.owner, project);
+      const answer = await receivePush(on.app.services, opened, input, { failed, halfDuplex: true });
+      const said: Buffer[] = [];
+      answer.on("data", (chunk: Buffer) => said.push(chunk));
+      const ended = once(answer, "end");
+      input.write(Buffer.from("PACK\0\0\0\u0002\0\0\0\u0001 no object"));
+      input.write(randomBytes(100_000));
+      assert.match(await failure, /^unpack /);
+      assert.deepEqual(said, []);
+      input.end();
+      await ended;
+      assert.match(Buffer.concat(said).toString("latin1"), /(fatal|error): .*unpack .*ng refs\/heads\/main/s);
     });
 
     test("a client that sends much gets the refusal too", async () => {

@@ -24,6 +24,11 @@ interface PushOptions {
   readonly audit?: AuditEntry | null;
   /** Called before the end of the answer with the reason, if not all refs are changed. */
   failed?(reason: string): void;
+  /**
+   * Whether nothing is answered before everything has arrived, as over HTTP: some clients hang if an answer over HTTP/2
+   * comes earlier. Over SSH a client may keep its side open until it has read the report.
+   */
+  readonly halfDuplex?: boolean;
 }
 
 /**
@@ -34,7 +39,7 @@ export async function receivePush(
   services: Services,
   access: PushAccess,
   input: Readable,
-  { signal, audit = null, failed = () => {} }: PushOptions = {},
+  { signal, audit = null, failed = () => {}, halfDuplex = false }: PushOptions = {},
 ): Promise<Readable> {
   // Readers of the input notice the error themselves, and there may be none.
   input.on("error", () => {});
@@ -47,12 +52,12 @@ export async function receivePush(
   if (refused.size === request.changes.length) {
     if (!request.capabilities.report) throw forbidden([...refused.values()][0]);
     failed(firstOf(refused));
-    answer.write(encodeReport({ unpack: "ok", changed: new Set(), problems: refused }, request.capabilities));
-    void drain(input, DRAIN_LIMITS).then(() => answer.end());
+    const report = encodeReport({ unpack: "ok", changed: new Set(), problems: refused }, request.capabilities);
+    void endAnswer({ input, answer, halfDuplex }, report);
     return answer;
   }
   const push = await startPush(services, access, request, refused, { signal, audit });
-  void finishPush(services, { ...push, input, answer, failed });
+  void finishPush(services, { ...push, input, answer, failed, halfDuplex });
   return answer;
 }
 
@@ -99,28 +104,31 @@ async function startPush(
   }
 }
 
-interface Exchange extends Push {
+interface Streams {
   readonly input: Readable;
   readonly answer: PassThrough;
+  readonly halfDuplex: boolean;
+}
+
+interface Exchange extends Push, Streams {
   failed(reason: string): void;
 }
 
 /** Runs a push to its end. Never throws: the caller already has the answer, and reads errors from its stream. */
 async function finishPush(services: Services, exchange: Exchange): Promise<void> {
-  const { intent, git, input, answer, access, request, refused, failed } = exchange;
+  const { intent, git, answer, access, request, refused, failed } = exchange;
   const { repository } = access;
   try {
-    const { report, complaints } = await transfer(exchange);
+    const { report, complaints, unsent } = await transfer(exchange);
     const done = intent.changes.filter(({ ref }) => report.changed.has(ref));
     await completePush(services, { intent, repository, done });
     const problems = new Map([...report.problems, ...refused]);
     if (report.unpack !== "ok") failed([`unpack ${report.unpack}`, ...complaints].join(": "));
     else if (problems.size > 0) failed(firstOf(problems));
-    answer.write(encodeReport({ ...report, problems }, request.capabilities));
     if (report.problems.size > 0) await repository.unlock([...report.problems.keys()]);
-    // Git stops reading early when it refuses, while the client may still be sending.
-    if (problems.size > 0) await drain(input, DRAIN_LIMITS);
-    answer.end();
+    const last = Buffer.concat([...unsent, encodeReport({ ...report, problems }, request.capabilities)]);
+    if (problems.size > 0) await endAnswer(exchange, last);
+    else answer.end(last);
   } catch (error) {
     failed("the push ended without a report");
     services.log.warn({ err: error, push: intent.id }, "a push ended without a report");
@@ -133,6 +141,13 @@ async function finishPush(services: Services, exchange: Exchange): Promise<void>
   }
 }
 
+/** Ends the answer to a refused push. Git stops reading early when it refuses, while the client may still be sending. */
+async function endAnswer({ input, answer, halfDuplex }: Streams, last: Buffer): Promise<void> {
+  if (!halfDuplex) answer.write(last);
+  await drain(input, DRAIN_LIMITS);
+  answer.end(halfDuplex ? last : undefined);
+}
+
 /** One of the reasons why refs are not changed, for the log. */
 function firstOf(problems: ReadonlyMap<string, string>): string {
   const [[ref, reason] = ["", ""]] = problems;
@@ -140,6 +155,8 @@ function firstOf(problems: ReadonlyMap<string, string>): string {
 }
 
 const MAX_COMPLAINTS = 5;
+/** Progress that git reports before it has read everything, which is only why it reads no further. */
+const MAX_UNSENT_PACKETS = 16;
 
 /** What git complains of in its progress, such as a full disk. */
 const complaintsIn = (progress: Buffer): string[] =>
@@ -151,21 +168,25 @@ const complaintsIn = (progress: Buffer): string[] =>
 interface Transferred {
   readonly report: PushReport;
   readonly complaints: readonly string[];
+  /** Progress that was not sent, because a client that does not read yet is still sending. */
+  readonly unsent: readonly Buffer[];
 }
 
 /** Pipes the objects to git and the progress to the client; returns the complete report. */
-async function transfer({ git, input, request, answer }: Exchange): Promise<Transferred> {
+async function transfer({ git, input, request, answer, halfDuplex }: Exchange): Promise<Transferred> {
   input.pipe(git.input);
   const stopWatching = finished(input, { writable: false }, (error) => error && git.stop());
   try {
     const report: Buffer[] = [];
     const complaints: string[] = [];
+    const unsent: Buffer[] = [];
     let bytes = 0;
     for (let data = await readPacket(git.output); data !== null; data = await readPacket(git.output)) {
       if (data[0] !== BANDS.report) {
         const progress = withoutPaths(data);
         if (complaints.length < MAX_COMPLAINTS) complaints.push(...complaintsIn(progress.subarray(1)));
-        if (request.capabilities.sideBand) await send(answer, packet(progress));
+        if (request.capabilities.sideBand && unsent.length < MAX_UNSENT_PACKETS) unsent.push(packet(progress));
+        if (!halfDuplex || input.readableEnded) await send(answer, Buffer.concat(unsent.splice(0)));
         continue;
       }
       report.push(data.subarray(1));
@@ -173,7 +194,7 @@ async function transfer({ git, input, request, answer }: Exchange): Promise<Tran
       if (bytes > MAX_REPORT_BYTES) throw new Error("the report of a push is too long");
     }
     git.output.resume();
-    return { report: parseReport(Buffer.concat(report)), complaints: complaints.slice(0, MAX_COMPLAINTS) };
+    return { report: parseReport(Buffer.concat(report)), complaints: complaints.slice(0, MAX_COMPLAINTS), unsent };
   } finally {
     stopWatching();
     input.unpipe(git.input);
