@@ -9,6 +9,7 @@ import { checkCoverage } from "./coverage.ts";
 import { type Explain, explainer } from "./explain.ts";
 import { identityRequests } from "./identity-requests.ts";
 import { organizationRequests } from "./organization-requests.ts";
+import { SLOWNESS } from "./machine.ts";
 import { checkPlants, plants } from "./plants.ts";
 import { platformRequests } from "./platform-requests.ts";
 import { reportTimes } from "./report.ts";
@@ -52,6 +53,7 @@ await checkPlants(client, planted, answered, checks);
 await client.end();
 
 reportTimes(answered, checks);
+if (SLOWNESS > 1) console.log(`times are divided by ${SLOWNESS.toFixed(2)}: so much slower is this machine`);
 console.log(`${answered.length} requests, ${explain.count()} statements, ${planted.length} planted, ${users} users`);
 console.log(`plans: ${checks.passed()} passed, ${checks.failed()} failed`);
 if (checks.failed() > 0) process.exitCode = 1;

@@ -1,0 +1,21 @@
+import { argon2Sync } from "node:crypto";
+
+/** What one hash takes on the machine that the bounds were set on, in milliseconds. */
+const REFERENCE_MS = 36;
+const MAX_SLOWNESS = 2;
+const COST = { message: "", nonce: Buffer.alloc(16), parallelism: 1, tagLength: 32, memory: 19_456, passes: 2 };
+
+function hashMs(): number {
+  const began = performance.now();
+  argon2Sync("argon2id", COST);
+  return performance.now() - began;
+}
+
+/**
+ * How many times longer this machine takes than the reference, at least 1. Times are divided by it, so that a slow
+ * machine is not taken for a slow plan; a machine that is slower still has to be told apart by a person.
+ */
+export const SLOWNESS = Math.min(
+  MAX_SLOWNESS,
+  Math.max(1, Math.min(...Array.from({ length: 10 }, hashMs)) / REFERENCE_MS),
+);
