@@ -45,7 +45,7 @@ export type Kind =
 export const BOUNDS: Readonly<Record<Kind, number>> = {
   "no search": 100,
   "common search": 500,
-  "costly filter": 2000,
+  "costly filter": 1000,
   "offset 10,000": 100,
   "offset 10,000, unskippable": 500,
   "offset 50,000": Infinity,
