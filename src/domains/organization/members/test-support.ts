@@ -1,8 +1,9 @@
+import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { type Insertable, sql } from "kysely";
 import { LEVELS, VISIBILITIES } from "#access/roles.ts";
 import type { Database } from "#db/types.ts";
-import type { TestApp } from "#test/support/app.ts";
+import { type TestApp, testApp } from "#test/support/app.ts";
 
 type Row<Table extends keyof Database> = Partial<Insertable<Database[Table]>>;
 
@@ -48,6 +49,25 @@ export function rowInserter({ services }: TestApp) {
 }
 
 export type RowInserter = ReturnType<typeof rowInserter>;
+
+/** An application with a private group and its Owner, another user and an administrator, and functions that read. */
+export async function privateGroup() {
+  const app = await testApp();
+  const insert = rowInserter(app);
+  const [owner, user, admin] = await Promise.all([app.makeUser(), app.makeUser(), app.makeUser({ admin: true })]);
+  const group = await insert.group(undefined, { visibility: VISIBILITIES.private });
+  await insert.member(owner, { group_id: group }, "owner");
+  const get = async (address: string, token?: string) => {
+    const { status, body, text } = await app.get(address, { token });
+    assert.equal(status, 200, `${address} ${text}`);
+    return body;
+  };
+  const idsAt = async (address: string, token?: string): Promise<number[]> =>
+    (await get(address, token)).map(({ id }: { readonly id: number }) => id);
+  return { app, insert, owner, user, admin, group, get, idsAt };
+}
+
+export type PrivateGroup = Awaited<ReturnType<typeof privateGroup>>;
 
 /** The UTC date in so many days. */
 export const dayFromNow = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);

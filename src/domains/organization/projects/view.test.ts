@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { VISIBILITIES } from "#access/roles.ts";
-import { dayFromNow, type RowInserter, rowInserter } from "#domains/organization/members/test-support.ts";
-import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
-
-interface Named {
-  readonly id: number;
-}
+import {
+  dayFromNow,
+  type PrivateGroup,
+  privateGroup,
+  type RowInserter,
+} from "#domains/organization/members/test-support.ts";
+import type { TestApp, TestUser } from "#test/support/app.ts";
 
 describe("the permissions, groups, users and avatar of a project", () => {
   let app: TestApp;
@@ -15,21 +16,12 @@ describe("the permissions, groups, users and avatar of a project", () => {
   let user: TestUser;
   let admin: TestUser;
   let group: number;
+  let get: PrivateGroup["get"];
+  let idsAt: PrivateGroup["idsAt"];
   before(async () => {
-    app = await testApp();
-    insert = rowInserter(app);
-    [owner, user, admin] = await Promise.all([app.makeUser(), app.makeUser(), app.makeUser({ admin: true })]);
-    group = await insert.group(undefined, { visibility: VISIBILITIES.private });
-    await insert.member(owner, { group_id: group }, "owner");
+    ({ app, insert, owner, user, admin, group, get, idsAt } = await privateGroup());
   });
   after(() => app.close());
-
-  const get = async (address: string, token?: string) => {
-    const { status, body, text } = await app.get(address, { token });
-    assert.equal(status, 200, `${address} ${text}`);
-    return body;
-  };
-  const idsAt = async (address: string, token?: string) => (await get(address, token)).map(({ id }: Named) => id);
 
   describe("permissions", () => {
     const permissionsOf = async (id: number, { token }: TestUser) => {
