@@ -18,7 +18,7 @@ export async function reasonAgainst({ log }: Pick<Services, "log">, access: Push
         return UNDECIDED;
       }
       const text = reasonOf(error);
-      log.warn({ ...line, reason: text }, "refused a push whose permission was revoked");
+      log.info({ ...line, reason: text }, "refused a push whose permission was revoked");
       return text;
     },
   );
