@@ -11,6 +11,7 @@ import { type Answer, runAll, isRead, sharedContainers } from "./requests.ts";
 import { type Cell, cellsOf, keyOf, linesOf, type Size } from "./cells.ts";
 import { lines, duplicateLines } from "./lines.ts";
 import { type Mutation, mutations, type Weaker } from "./mutants.ts";
+import { sampleOf } from "./sample.ts";
 import { makeWorld, type World } from "./world.ts";
 
 /** Calls every endpoint as every caller and compares with the lines; then weakens every rule and expects to notice. */
@@ -23,9 +24,17 @@ const ANALYZE_INTERVAL = 10;
 const INDEPENDENT = ["line", "callers", "model"];
 
 const { values } = parseArgs({
-  options: { full: { type: "boolean", default: false }, only: { type: "string", default: "" } },
+  options: {
+    full: { type: "boolean", default: false },
+    only: { type: "string", default: "" },
+    "one-in": { type: "string", default: "1" },
+    seed: { type: "string", default: "1" },
+  },
 });
 const size: Size = values.full ? "all" : "every pair";
+const sample = { oneIn: Number(values["one-in"]), seed: Number(values.seed) };
+if (!Number.isInteger(sample.oneIn) || sample.oneIn < 1) throw new Error("--one-in must be a whole number from 1");
+if (!Number.isInteger(sample.seed)) throw new Error("--seed must be a whole number");
 
 const problems: string[] = [];
 let passed = 0;
@@ -80,7 +89,7 @@ async function runCells(app: TestApp, world: World) {
   let count = 0;
   let written = 0;
   for (const [index, operation] of operations.entries()) {
-    const cells = cellsIn(operation, size);
+    const cells = sampleOf(cellsIn(operation, size), sample, index);
     const untouched = await sharedContainers(world, cells);
     if (index % ANALYZE_INTERVAL === 0) await world.tree.analyze();
     const digest = await world.tree.digestOf(untouched);
