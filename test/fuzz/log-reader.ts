@@ -16,7 +16,42 @@ interface Line {
   readonly operation?: string;
   readonly user_id?: number;
   readonly msg?: string;
-  readonly err?: { readonly message: string; readonly stack?: string };
+  readonly err?: { readonly message: string; readonly stack?: string; readonly type?: string; readonly code?: string };
+}
+
+/** Serialization failure, deadlock, and a reference to a row that was deleted meanwhile. */
+const CONCURRENCY_CODES = ["40001", "40P01", "23503"];
+/** Advice about lawful requests, and a job whose user lost the permission before it ran. */
+const LAWFUL = [
+  "a browser uses a session and sends no Sec-Fetch-Site: serve this site over https",
+  "stopped removing merged branches",
+];
+
+/**
+ * Whether other requests at the same time suffice to cause a warning. The cause decides, not the work that failed, so
+ * that a bug in the same work is still reported.
+ */
+const isByChance = ({ level, msg = "", err }: Line): boolean =>
+  level === "warn" && (LAWFUL.includes(msg) || CONCURRENCY_CODES.includes(err?.code ?? ""));
+
+/**
+ * Expected warnings of the server: restoring the database takes jobs away from its worker, some clients disconnect during
+ * a push, credentials are wrong, and git refuses requests whose status is 200.
+ */
+const EXPECTED_OF_SERVER = [
+  '"LostJob"',
+  '"a push ended without a report"',
+  "is running as root",
+  '"msg":"sign-in refused"',
+  '"status":200',
+];
+
+/** Whether a line of the server needs no report. Repositories are also replaced while it reconciles a push. */
+export function isExpectedOfServer(text: string): boolean {
+  if (EXPECTED_OF_SERVER.some((part) => text.includes(part))) return true;
+  const line = JSON.parse(text) as Line;
+  const isReplaced = line.err?.type === "GitFailed" || line.err?.code === "ENOENT";
+  return isByChance(line) || (line.msg === "could not reconcile a push; will retry" && isReplaced);
 }
 
 const SECRET = new RegExp(`${PASSWORD_CANARY}|flpat-[\\w-]{20}|\\$argon2`);
@@ -47,7 +82,7 @@ export class LogReader {
           ...(userId !== undefined && { userId }),
           ...(error !== undefined && { error }),
         });
-      } else if (SEVERE.includes(line.level)) {
+      } else if (SEVERE.includes(line.level) && !isByChance(line)) {
         this.#complain(`the log says: ${line.msg ?? ""} ${line.err ? normalized(line.err) : ""}`);
       }
     }

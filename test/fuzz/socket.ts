@@ -13,6 +13,7 @@ import { type Case, casesOf } from "./cases.ts";
 import { type Answer, readAnswer } from "./client.ts";
 import { type Judge, makeJudge } from "./judge.ts";
 import { limitProblem } from "./limits.ts";
+import { isExpectedOfServer } from "./log-reader.ts";
 import { PASSWORD_CANARY } from "./marks.ts";
 import { RAW_CASES, type RawCase, SLOW_CASES } from "./raw-cases.ts";
 import { bytesOf } from "./request.ts";
@@ -211,18 +212,6 @@ function linkOf(path: string): string {
   }
 }
 
-/**
- * Expected warnings of the server: restoring the database takes jobs away from its worker, some clients disconnect during
- * a push, credentials are wrong, and git refuses requests whose status is 200.
- */
-const EXPECTED = [
-  '"LostJob"',
-  '"a push ended without a report"',
-  "is running as root",
-  '"msg":"sign-in refused"',
-  '"status":200',
-];
-
 /** Sends raw bytes to a server in another process. */
 async function runSocket(task: SocketTask, tally: Tally) {
   const databaseUrl = await freshDatabase();
@@ -274,7 +263,7 @@ async function runSocket(task: SocketTask, tally: Tally) {
   const log = server.log();
   const warnings = log
     .split("\n")
-    .filter((line) => line.startsWith('{"level"') && !EXPECTED.some((text) => line.includes(text)));
+    .filter((line) => line.startsWith('{"level"') && line.endsWith("}") && !isExpectedOfServer(line));
   for (const warning of new Set(warnings.map(withoutNumbers))) amend(`the server logs ${warning}`);
   if (log.includes(PASSWORD_CANARY) || log.includes("flpat-")) amend("the log holds a secret");
   const told = world.secrets.toldBy(log);
