@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
+import type { Db } from "#db/database.ts";
 import { type Operation, operationsOf } from "#http/app.ts";
 import { pathNames, successOf } from "#http/endpoint.ts";
 import { resources } from "#domains/index.ts";
@@ -28,13 +29,19 @@ const special = new Map(contracts.flatMap(({ requests = {} }) => Object.entries(
 
 type Row = Readonly<Record<string, unknown>>;
 
+/** What happened to a row: it was inserted without an old version, or deleted without a new one. */
+interface Change {
+  readonly table: string;
+  readonly key: string;
+  readonly before: Row | null;
+  readonly after: Row | null;
+}
+
 /** Every write is made twice, the second time with every column of our tables in the request; both must do the same. */
 describe("columns that are not parameters", () => {
   let app: TestApp;
   let world: World;
   let columns: readonly { readonly name: string; readonly type: string }[];
-  /** The primary key of each table. */
-  let keys: ReadonlyMap<string, readonly string[]>;
   before(async () => {
     app = await testApp({ databaseUrl: await freshDatabase() });
     world = await makeWorld(app);
@@ -42,17 +49,7 @@ describe("columns that are not parameters", () => {
       select distinct column_name as name, data_type as type from information_schema.columns
       where table_name = any(${TABLES})`.execute(app.services.db.write);
     columns = rows;
-    const { rows: primary } = await sql<{ table: string; columns: string[] }>`
-      select c.relname as table, array_agg(a.attname::text) as columns
-      from pg_index i join pg_class c on c.oid = i.indrelid
-        join pg_attribute a on a.attrelid = c.oid and a.attnum = any(i.indkey)
-      where i.indisprimary and c.relname = any(${TABLES}) group by 1`.execute(app.services.db.write);
-    keys = new Map(primary.map((index) => [index.table, index.columns]));
-    assert.deepEqual(
-      TABLES.filter((table) => !keys.has(table)),
-      [],
-      "tables without a primary key",
-    );
+    await watchTables(app.services.db.write);
   });
   after(() => app.close());
 
@@ -89,54 +86,63 @@ describe("columns that are not parameters", () => {
   });
 
   test("a forged column that is written is detected", async () => {
-    const before = await rowsOf();
-    await app.services.db.write
-      .updateTable("users")
-      .set({ admin: true })
-      .where("id", "=", world.otherUser.id)
-      .execute();
-    assert.deepEqual(changesOf(before, await rowsOf(), 0), ['changed users {"admin":true}']);
-    const forgedTime = sql<string>`${FORGED.timestamp}`;
-    const seen = await rowsOf();
-    await app.services.db.write
-      .updateTable("users")
-      .set({ created_at: forgedTime })
-      .where("id", "=", world.otherUser.id)
-      .execute();
-    assert.deepEqual(changesOf(seen, await rowsOf(), 0), ['changed users {"created_at":"forged"}']);
+    const update = (columns: { admin: boolean } | { created_at: RawBuilder<string> }) =>
+      app.services.db.write.updateTable("users").set(columns).where("id", "=", world.otherUser.id).execute();
+    await forgetChanges();
+    await update({ admin: true });
+    assert.deepEqual(await changes(0), ['changed users {"admin":true}']);
+    await forgetChanges();
+    await update({ created_at: sql<string>`${FORGED.timestamp}` });
+    assert.deepEqual(await changes(0), ['changed users {"created_at":"forged"}']);
+  });
+
+  test("a row that is inserted or deleted is detected, and one that is both is not", async () => {
+    const { write } = app.services.db;
+    const insert = () =>
+      sql`insert into user_custom_attributes (user_id, key, value) values (${world.otherUser.id}, 'forged', 'x')`.execute(
+        write,
+      );
+    const remove = () => sql`delete from user_custom_attributes where key = 'forged'`.execute(write);
+    await forgetChanges();
+    await insert();
+    assert.match((await changes(0)).join(), /^new user_custom_attributes /);
+    await remove();
+    assert.deepEqual(await changes(0), []);
+    await insert();
+    await forgetChanges();
+    await remove();
+    assert.deepEqual(await changes(0), ["gone user_custom_attributes {}"]);
   });
 
   async function effectOf(cell: Cell): Promise<string[]> {
     const [setup = {}] = await prepare(world, [cell], true);
-    const before = await rowsOf();
+    await forgetChanges();
     const { statusCode, payload } = await app.app.inject(requestOf(world, cell, setup));
     assert.equal(statusCode, cell.expected, payload);
-    return changesOf(before, await rowsOf(), world.otherUser.id);
+    return changes(world.otherUser.id);
   }
 
   /** The same for a request that no line can express, by a new user. */
   async function effectOfRequest({ endpoint }: Operation, make: MakeRequest, forged: object): Promise<string[]> {
     const user = await world.makeAccount();
     const { payload, headers } = await make(world.context, user);
-    const before = await rowsOf();
+    await forgetChanges();
     const { status, text } = await app.call(endpoint.method, endpoint.path, {
       ...(headers ? { headers } : { token: user.token }),
       payload: { ...forged, ...payload },
     });
     assert.equal(status, successOf(endpoint), text);
-    return changesOf(before, await rowsOf(), world.otherUser.id);
+    return changes(world.otherUser.id);
   }
 
-  async function rowsOf(): Promise<Map<string, Row>> {
-    const rows = new Map<string, Row>();
-    for (const table of TABLES) {
-      const found = await sql<{ row: Row }>`select to_jsonb(t) as row from ${sql.table(table)} t`.execute(
-        app.services.db.write,
-      );
-      const key = keys.get(table) ?? [];
-      for (const { row } of found.rows) rows.set([table, ...key.map((column) => row[column])].join(" "), row);
-    }
-    return rows;
+  const forgetChanges = () => sql`truncate seen.changes`.execute(app.services.db.write);
+
+  /** The changes since they were last forgotten, each row by its first and last version. */
+  async function changes(forgedId: number): Promise<string[]> {
+    const { rows } = await sql<Change>`
+      select "table", key, (array_agg(before order by id))[1] as before, (array_agg(after order by id desc))[1] as after
+      from seen.changes group by 1, 2`.execute(app.services.db.write);
+    return descriptionsOf(rows, forgedId);
   }
 
   /** The columns that are not parameters of a request; ids are those of another user. */
@@ -180,9 +186,54 @@ function valueOf(type: string, id: number): string {
 const isForged = (value: unknown) =>
   Object.values(FORGED).some((forged) => String(value).startsWith(forged.slice(0, "2001-01-01".length)));
 
-/** The changes of each table without values that always differ; of ids only whether they are the forged one. */
-function changesOf(before: ReadonlyMap<string, Row>, after: ReadonlyMap<string, Row>, forgedId: number): string[] {
-  const shown = (row: Row, old: Row = {}) =>
+/** Notes each change of a row of our tables; comparing all rows each time would take longer with each request. */
+async function watchTables(db: Db) {
+  const { rows } = await sql<{ table: string; columns: string[] }>`
+    select c.relname as table, array_agg(a.attname::text) as columns
+    from pg_index i join pg_class c on c.oid = i.indrelid
+      join pg_attribute a on a.attrelid = c.oid and a.attnum = any(i.indkey)
+    where i.indisprimary and c.relname = any(${TABLES}) group by 1`.execute(db);
+  const keys = new Map(rows.map((index) => [index.table, index.columns]));
+  assert.deepEqual(
+    TABLES.filter((table) => !keys.has(table)),
+    [],
+    "tables without a primary key",
+  );
+  await sql
+    .raw(`
+    create schema seen;
+    create table seen.changes (
+      id bigint generated always as identity, "table" text, key text, before jsonb, after jsonb);
+    create function seen.note() returns trigger language plpgsql as $$
+    declare
+      before jsonb := case when tg_op <> 'INSERT' then to_jsonb(old) end;
+      after jsonb := case when tg_op <> 'DELETE' then to_jsonb(new) end;
+      old_key text; new_key text;
+    begin
+      select string_agg(before ->> name, ' '), string_agg(after ->> name, ' ') into old_key, new_key
+      from unnest(tg_argv[1:]) as name;
+      if old_key is distinct from new_key and tg_op = 'UPDATE' then
+        insert into seen.changes ("table", key, before) values (tg_argv[0], old_key, before);
+        insert into seen.changes ("table", key, after) values (tg_argv[0], new_key, after);
+      else
+        insert into seen.changes ("table", key, before, after)
+        values (tg_argv[0], coalesce(old_key, new_key), before, after);
+      end if;
+      return null;
+    end $$;`)
+    .execute(db);
+  for (const [table, columns] of keys) {
+    const names = [table, ...columns].map((name) => `'${name}'`).join();
+    await sql
+      .raw(`create trigger note after insert or update or delete on ${table}
+      for each row execute function seen.note(${names})`)
+      .execute(db);
+  }
+}
+
+/** The changes without values that always differ; of ids only whether they are the forged one. */
+function descriptionsOf(changes: readonly Change[], forgedId: number): string[] {
+  const shown = (row: Row, old: Row) =>
     Object.entries(row)
       .filter(
         ([name, value]) => JSON.stringify(value) !== JSON.stringify(old[name]) && !LAST_USE_COLUMNS.includes(name),
@@ -191,13 +242,13 @@ function changesOf(before: ReadonlyMap<string, Row>, after: ReadonlyMap<string, 
         if (DIFFERING.has(name)) return [name, isForged(value) ? "forged" : "…"];
         return [name, /(^|_)id$/.test(name) && value !== null ? (value === forgedId ? "forged" : "…") : value];
       });
-  const tell = (word: string, key: string, entries: unknown[][]) =>
-    `${word} ${key.split(" ", 1)[0]} ${JSON.stringify(Object.fromEntries(entries as [string, unknown][]))}`;
-  const changed = [...after].flatMap(([key, row]) => {
-    const old = before.get(key);
-    const entries = shown(row, old);
-    return entries.length === 0 ? [] : [tell(old ? "changed" : "new", key, entries)];
-  });
-  const gone = [...before.keys()].filter((key) => !after.has(key)).map((key) => tell("gone", key, []));
-  return [...changed, ...gone].toSorted();
+  const tell = (word: string, table: string, entries: unknown[][]) =>
+    `${word} ${table} ${JSON.stringify(Object.fromEntries(entries as [string, unknown][]))}`;
+  return changes
+    .flatMap(({ table, before, after }) => {
+      if (!after) return before ? [tell("gone", table, [])] : [];
+      const entries = shown(after, before ?? {});
+      return entries.length === 0 ? [] : [tell(before ? "changed" : "new", table, entries)];
+    })
+    .toSorted();
 }
