@@ -41,6 +41,9 @@ describe("every endpoint", () => {
     const writes = endpoint.method !== "GET";
 
     describe(keyOf(operation), () => {
+      let accepted: Promise<Answer[]> | undefined;
+      const askInOrder = () => (accepted ??= ask(inOrder(operation)));
+
       test("states what it does, who may call it and its parameters", () => {
         assert.match(endpoint.summary, /^[A-Z].{5,}[^.]$/);
         assert.match(endpoint.access.rule, /^[a-z].+[^.]$/);
@@ -55,7 +58,7 @@ describe("every endpoint", () => {
       });
 
       test("responds to each caller with exactly what it declares", async () => {
-        const answers = await ask(inOrder(operation));
+        const answers = await askInOrder();
         assert.equal(answers.length === 0, isTriedBeside(operation), "nobody may call it");
         for (const { cell, status, headers, payload, problem } of answers) {
           assert.equal(problem, undefined, cell.caller.name);
@@ -76,15 +79,18 @@ describe("every endpoint", () => {
 
       test("refuses a list or a hash in place of a single value", async () => {
         const cell = asAdministrator(operation);
-        for (const [name, property] of Object.entries(paramsOf(endpoint).properties)) {
-          if (pathNames(endpoint.path).includes(name)) continue;
-          for (const bracket of wrongBrackets(property)) {
-            const [answer] = await ask([withParams(cell, { [name]: undefined, [name + bracket]: "1" })]);
-            const { status = 0, payload = "" } = answer ?? {};
-            assert.equal(status, 400, `${name}${bracket}: ${payload}`);
-            const told = endpoint.errors === "git" ? payload : (JSON.parse(payload) as { error: string }).error;
-            assert.match(told, new RegExp(`\\b${name}\\b`));
-          }
+        const wrong = Object.entries(paramsOf(endpoint).properties)
+          .filter(([name]) => !pathNames(endpoint.path).includes(name))
+          .flatMap(([name, property]) => wrongBrackets(property).map((bracket) => ({ name, bracket })));
+        const answers = await ask(
+          wrong.map(({ name, bracket }) => withParams(cell, { [name]: undefined, [name + bracket]: "1" })),
+        );
+        assert.equal(answers.length, wrong.length);
+        for (const [index, { status, payload }] of answers.entries()) {
+          const { name = "", bracket = "" } = wrong[index] ?? {};
+          assert.equal(status, 400, `${name}${bracket}: ${payload}`);
+          const told = endpoint.errors === "git" ? payload : (JSON.parse(payload) as { error: string }).error;
+          assert.match(told, new RegExp(`\\b${name}\\b`));
         }
       });
 
@@ -127,7 +133,7 @@ describe("every endpoint", () => {
 
       if (typeof endpoint.audit === "string") {
         test("leaves one row in the audit log, and none if it is refused", async () => {
-          const answers = await ask(inOrder(operation));
+          const answers = await askInOrder();
           assert.equal(answers.length === 0, isTriedBeside(operation), "nobody may call it");
           const rows = await auditRows(answers);
           assert.equal(rows.length, answers.length);
