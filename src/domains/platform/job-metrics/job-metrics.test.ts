@@ -129,7 +129,13 @@ describe("job metrics", () => {
       return holders.length === 1 && holders.map(({ pid }) => pid);
     });
     await workers.find((worker) => worker.pid === pid)?.end("SIGKILL");
-    // A process is listed until it has missed three heartbeats of ten seconds.
+    // A process is listed until it has missed three heartbeats of ten seconds, and holds its job for one.
+    await sql`update jobs.instance set heartbeat_on = heartbeat_on - interval '30 s' where pid = ${pid}`.execute(
+      app.services.db.write,
+    );
+    await sql`update jobs.job set heartbeat_on = heartbeat_on - interval '10 s' where state = 'active'`.execute(
+      app.services.db.write,
+    );
     const holdsIt = async () => {
       const held = await busy();
       return held[pid ?? 0] === undefined && Object.values(held)[0] === 1;
