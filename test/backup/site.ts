@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import pg from "pg";
 import { runAfterExit } from "#test/faults/supervisor.ts";
 import { readGuide, substitute } from "#test/support/guide.ts";
+import { PATIENT } from "#test/support/limits.ts";
 import { freePort } from "#test/support/ports.ts";
 import { until } from "#test/support/until.ts";
 
@@ -80,6 +81,7 @@ export async function newSite(directory: string, databaseUrl: string): Promise<S
     FAIRLEAD_SSH_PORT: String(sshPort),
     FAIRLEAD_ROOT_TOKEN: ROOT_TOKEN,
     FAIRLEAD_RATE_LIMITS: "off",
+    ...PATIENT,
   };
   const lines = Object.entries(environment).map(([name, value]) => `export ${name}='${value}'\n`);
   await writeFile(join(directory, "environment"), lines.join(""));
