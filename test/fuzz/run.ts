@@ -39,8 +39,8 @@ const UNREACHABLE: ReadonlySet<string> = new Set(["commits.signature"]);
 /** With this many cases a run is long enough to reach every operation, and waits for the slow clients. */
 const MIN_LONG_RUN_CASES = 10_000;
 /** A process reports every second that it runs; one that is silent for this long hangs. */
-const TIMEOUT_MS = 20_000;
-const START_TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 600_000;
 
 const directory = mkdtempSync(join(tmpdir(), "fairlead-fuzz-"));
 process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
