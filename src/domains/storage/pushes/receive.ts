@@ -155,7 +155,7 @@ function firstOf(problems: ReadonlyMap<string, string>): string {
 }
 
 const MAX_COMPLAINTS = 5;
-/** Progress that git reports before it has read everything, which is only why it reads no further. */
+/** Before git has read everything it reports only why it reads no further, so a few packets are enough. */
 const MAX_UNSENT_PACKETS = 16;
 
 /** What git complains of in its progress, such as a full disk. */
@@ -186,7 +186,8 @@ async function transfer({ git, input, request, answer, halfDuplex }: Exchange): 
         const progress = withoutPaths(data);
         if (complaints.length < MAX_COMPLAINTS) complaints.push(...complaintsIn(progress.subarray(1)));
         if (request.capabilities.sideBand && unsent.length < MAX_UNSENT_PACKETS) unsent.push(packet(progress));
-        if (!halfDuplex || input.readableEnded) await send(answer, Buffer.concat(unsent.splice(0)));
+        const mayAnswer = !halfDuplex || input.readableEnded;
+        if (mayAnswer && unsent.length > 0) await send(answer, Buffer.concat(unsent.splice(0)));
         continue;
       }
       report.push(data.subarray(1));
