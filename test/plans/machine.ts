@@ -14,7 +14,7 @@ function hashMs(): number {
 
 /**
  * How many times longer this machine takes than the reference, at least 1. Times are divided by it, so that a slow
- * machine is not taken for a slow plan; a machine that is slower still has to be told apart by a person.
+ * machine does not look like a slow plan. On a machine beyond the maximum the bounds fail, and a person must judge.
  */
 export const SLOWNESS = Math.min(
   MAX_SLOWNESS,

@@ -53,7 +53,7 @@ await checkPlants(client, planted, answered, checks);
 await client.end();
 
 reportTimes(answered, checks);
-if (SLOWNESS > 1) console.log(`times are divided by ${SLOWNESS.toFixed(2)}: so much slower is this machine`);
+if (SLOWNESS > 1) console.log(`times are divided by ${SLOWNESS.toFixed(2)}: this machine is that much slower`);
 console.log(`${answered.length} requests, ${explain.count()} statements, ${planted.length} planted, ${users} users`);
 console.log(`plans: ${checks.passed()} passed, ${checks.failed()} failed`);
 if (checks.failed() > 0) process.exitCode = 1;
