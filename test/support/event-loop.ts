@@ -22,10 +22,10 @@ async function measure<T>(work: () => Promise<T>): Promise<{ result: T; longest:
     if (!over) setImmediate(look);
   };
   setImmediate(look);
-  try {
-    const result = await work();
-    return { result, longest };
-  } finally {
+  const result = await work().finally(() => {
     over = true;
-  }
+    // The turn in which the work ended counts too.
+    look();
+  });
+  return { result, longest };
 }
