@@ -136,7 +136,7 @@ const GIT_PATH = /^\/(?!api\/)[^?]*\.git\//;
 const openUnrouted = (kernel: Kernel, request: FastifyRequest, reply: FastifyReply): Exchange =>
   openExchange(kernel, request, reply, {
     operation: "none",
-    meter: kernel.services.metrics.meterOf("none"),
+    meter: kernel.services.metrics.http.meterOf("none"),
     plainErrors: GIT_PATH.test(request.originalUrl),
     streamed: false,
   });

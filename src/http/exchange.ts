@@ -8,7 +8,7 @@ import type { Logger } from "pino";
 import { type Consumer, consumerOf } from "#lib/consumer.ts";
 import type { Charge } from "#lib/memory-budget.ts";
 import type { Budget } from "#limits/rate-limits.ts";
-import type { Meter } from "#metrics/metrics.ts";
+import type { Meter } from "#metrics/http.ts";
 import { TOKEN_PREFIX } from "#lib/secrets.ts";
 import type { Constraints } from "#db/errors.ts";
 import { errorResponse, gitErrorResponse } from "./errors.ts";

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { TObject } from "typebox";
 import type { Access } from "#access/access.ts";
 import type { LimitClass } from "#limits/rate-limits.ts";
-import type { Meter } from "#metrics/metrics.ts";
+import type { Meter } from "#metrics/http.ts";
 import type { Services } from "#services.ts";
 import {
   type BodyKind,
@@ -77,7 +77,7 @@ export function makeRoute(kernel: Kernel, operation: string, endpoint: Endpoint)
     isOffered: isOffered(endpoint, config),
     isInPlan: isInPlan(endpoint, config),
     limit: endpoint.limit ?? "api",
-    meter: metrics.meterOf(operation),
+    meter: metrics.http.meterOf(operation),
     plainErrors: endpoint.errors === "git",
     body,
     streamed: body === "stream",

@@ -1,18 +1,16 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import { RELEASE } from "#lib/release.ts";
 import { type GitMeter, meterGit } from "./git.ts";
+import { type HttpMeter, meterHttp } from "./http.ts";
 import { meterSsh, type SshMeter } from "./ssh.ts";
-
-/** Records the duration of each response of one operation. */
-export interface Meter {
-  count(status: number, ms: number): void;
-}
 
 export interface Metrics {
   readonly registry: Registry;
   readonly git: GitMeter;
   readonly ssh: SshMeter;
-  meterOf(operation: string): Meter;
+  readonly http: HttpMeter;
+  /** Everything in the text format of Prometheus. */
+  text(): Promise<string>;
 }
 
 export function makeMetrics(): Metrics {
@@ -24,28 +22,13 @@ export function makeMetrics(): Metrics {
     labelNames: ["version", "node_version"],
     registers: [registry],
   }).set({ version: RELEASE, node_version: process.versions.node }, 1);
-  const durations = new Histogram({
-    name: "fairlead_http_request_duration_seconds",
-    help: "Time from the first byte of a request to the end of its answer",
-    labelNames: ["operation", "status"],
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers: [registry],
-  });
+  const http = meterHttp();
   return {
     registry,
     git: meterGit(registry),
     ssh: meterSsh(registry),
-    meterOf(operation) {
-      // Looking the labels up costs more than observing, so each observer is kept.
-      const byStatus = new Map<number, ReturnType<typeof durations.labels>>();
-      return {
-        count(status, ms) {
-          let observer = byStatus.get(status);
-          if (!observer) byStatus.set(status, (observer = durations.labels(operation, String(status))));
-          observer.observe(ms / 1000);
-        },
-      };
-    },
+    http,
+    text: async () => (await registry.metrics()) + (await http.text()),
   };
 }
 

@@ -56,7 +56,7 @@ export const health = {
     summary: "Get metrics for Prometheus",
     access: operator(),
     returns: plain("text/plain; version=0.0.4; charset=utf-8"),
-    handle: ({ services }) => services.metrics.registry.metrics(),
+    handle: ({ services }) => services.metrics.text(),
   }),
 };
 
