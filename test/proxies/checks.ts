@@ -43,6 +43,9 @@ const tokenOf = ({ installation }: Scene) => ({ "private-token": installation.se
 function gitSettings({ ports: { https }, certificateFile }: Scene, version: Version): Record<string, string> {
   const settings = {
     "http.version": version,
+    // Git 2.39 with curl 7.88 may wait for its own pipe for ever at the end of an upload over HTTP/2, unless it knows
+    // the length. How a proxy passes on a body of unknown length is checked by another client.
+    ...(version === "HTTP/2" && { "http.postBuffer": String(2 * MAX_PACK_BYTES) }),
     "http.sslCAInfo": certificateFile,
     "http.curloptResolve": `${HOST}:${https}:127.0.0.1`,
   };
