@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { table } from "#bench/support/figures.ts";
 import { residentMegabytes } from "#bench/support/proc.ts";
+import { reportSlowness, slowness } from "#test/support/machine.ts";
 import { POSTGRES_VARIABLE, startTestPostgres } from "#test/support/postgres.ts";
 import { type Attack, ATTACKS } from "./attacks.ts";
 import { startHonestCaller } from "./honest.ts";
@@ -52,6 +53,8 @@ interface AttackResult {
   readonly problems: readonly string[];
 }
 
+// Before anything else runs here.
+reportSlowness();
 process.env[POSTGRES_VARIABLE] ??= await startTestPostgres();
 const progress = (text: string) => console.log(`  ${text}`);
 const [passed, failed] = options.plants ? await runPlants() : await runAttacks();
@@ -125,13 +128,13 @@ async function runAttack(fixture: Fixture, attack: Attack, blocks: string): Prom
   const back = died === undefined ? await secondsUntilBelow(pid, before + BACK_SLACK_MB, BACK_WITHIN_MS) : undefined;
   const block = longestBlock(blocks, began);
   const figures = {
-    p50: percentile(experience.requests, 0.5),
-    p99: percentile(experience.requests, 0.99),
-    clone: Math.max(...experience.clones),
+    p50: percentile(experience.requests, 0.5) / slowness(),
+    p99: percentile(experience.requests, 0.99) / slowness(),
+    clone: Math.max(...experience.clones) / slowness(),
     megabytes,
     gitMegabytes,
     back,
-    block: block?.ms ?? 0,
+    block: (block?.ms ?? 0) / slowness(),
   };
   const problems = [
     ...(died === undefined ? [] : [died]),

@@ -4,6 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import fc from "fast-check";
 import { resources } from "#domains/index.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
+import { slowness } from "#test/support/machine.ts";
 import { type Case, casesOf } from "./cases.ts";
 import { type Answer, headerOf, Connection } from "./client.ts";
 import { brokenInvariants } from "./invariants.ts";
@@ -261,7 +262,7 @@ async function runInside(task: WorkerTask, tally: Tally) {
   return { ...tally.outcome((user + system) / 1_000_000), longest };
 }
 
-/** The longest time that work blocked the event loop, in milliseconds of CPU time. */
+/** The longest time that work blocked the event loop, in milliseconds of CPU time of the reference machine. */
 async function longestBlock(work: () => Promise<unknown>): Promise<number> {
   let used = process.threadCpuUsage();
   let longest = 0;
@@ -274,7 +275,7 @@ async function longestBlock(work: () => Promise<unknown>): Promise<number> {
   await work();
   clearInterval(timer);
   look();
-  return longest;
+  return longest / slowness();
 }
 
 const NO_ANSWER: Answer = { status: 0, headers: [], headBytes: 0, body: Buffer.alloc(0), closes: true };

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { administratorToken, memberToken, userToken } from "#bench/support/seeded.ts";
 import type { Reply, TestApp } from "#test/support/app.ts";
+import { slowness } from "#test/support/machine.ts";
 import { type Recorded, recordStatements } from "./record.ts";
-import { SLOWNESS } from "./machine.ts";
 import { BOUNDS, type Caller, firstPageOf, type Kind, kindOf, listOf, type Request } from "./request.ts";
 import type { Tally } from "./tally.ts";
 
@@ -56,7 +56,7 @@ export function asker(app: TestApp, { check }: Tally) {
       statements = await recordStatements(async () => {
         const began = performance.now();
         reply = await app.get(request.path, { token });
-        ms = Math.min(ms, (performance.now() - began) / SLOWNESS);
+        ms = Math.min(ms, (performance.now() - began) / slowness());
       });
     } while (++tries < MAX_TRIES && (reply.status === 503 || ms > BOUNDS[kind]));
     const isExpected = reply.status === (request.status ?? 200);

@@ -1,6 +1,6 @@
 import { hash, randomUUID } from "node:crypto";
 import pg from "pg";
-import { SLOWNESS } from "./machine.ts";
+import { slowness } from "#test/support/machine.ts";
 import type { Recorded } from "./record.ts";
 
 export interface Cost {
@@ -58,7 +58,7 @@ export function explainer(client: pg.Client) {
     const { rows } = await client.query(`explain (analyze, buffers, timing off, format json) execute ${name}${given}`);
     const [{ "QUERY PLAN": explained }] = rows as [{ "QUERY PLAN": [{ "Execution Time": number; Plan: Plan }] }];
     const [{ "Execution Time": ms, Plan: plan }] = explained;
-    return { ms: ms / SLOWNESS, pages: plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] };
+    return { ms: ms / slowness(), pages: plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] };
   }
 
   return Object.assign(explain, { count: () => costs.size });
