@@ -5,7 +5,7 @@ import { resources } from "#domains/index.ts";
 import { type Cell, cellsOf, linesOf } from "./cells.ts";
 import { isAllowed, isRefused, sampleOf } from "./sample.ts";
 
-const ONE_IN = 4;
+const ONE_IN = 8;
 
 describe("a sample of the matrix", () => {
   const whole = operationsOf(resources).map((operation) =>
