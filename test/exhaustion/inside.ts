@@ -3,6 +3,9 @@ import { subscribe } from "node:diagnostics_channel";
 import { appendFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { registerHooks } from "node:module";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { COLLECT } from "./collect.ts";
 import { PLANTS, plantedSource } from "./plants.ts";
 
 /** The interval at which the processor time of the main thread is sampled. */
@@ -35,6 +38,9 @@ if (plantName) {
 }
 
 if (report) {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  process.on(COLLECT, () => collect());
   const active = new Set<IncomingMessage>();
   let started: string[] = [];
   const nameOf = ({ method, url }: IncomingMessage) => `${method} ${url?.slice(0, 200)}`;

@@ -125,8 +125,8 @@ async function runAttack(fixture: Fixture, attack: Attack, blocks: string): Prom
   const { saw, problems: seen } = await attack.run(fixture, began + Math.max(attackMs, (attack.seconds ?? 0) * 1000));
   const experience = await caller.stop();
   const { server: megabytes, git: gitMegabytes } = memory.stop();
-  const back = died === undefined ? await secondsUntilBelow(pid, before + BACK_SLACK_MB, BACK_WITHIN_MS) : undefined;
   const block = longestBlock(blocks, began);
+  const back = died === undefined ? await secondsUntilBelow(pid, before + BACK_SLACK_MB, BACK_WITHIN_MS) : undefined;
   const figures = {
     p50: percentile(experience.requests, 0.5) / slowness(),
     p99: percentile(experience.requests, 0.99) / slowness(),
