@@ -1,7 +1,8 @@
-import { hash } from "node:crypto";
+import { hash, subtle } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { Readable } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { actorOf, type Principal, principalName } from "#access/principal.ts";
 import type { Logger } from "pino";
@@ -19,6 +20,8 @@ import { ALWAYS, BY_DEFAULT, OVER_HTTPS } from "./security-headers.ts";
 
 const FIXED = [...ALWAYS, ["vary", "Origin"]].flat();
 const LINGER_MS = 1000;
+/** Longer responses are hashed in a thread; below it the detour costs more than it saves. */
+const MAX_HASHED_LENGTH = 1024 ** 2;
 const EXPOSED =
   "Link, X-Total, X-Total-Pages, X-Per-Page, X-Page, X-Next-Page, X-Prev-Page, X-Request-Id, ETag, Retry-After, " +
   "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Idempotency-Replayed, X-Truncated, X-Ignored-Parameters, " +
@@ -74,17 +77,30 @@ export function reserveMemory(exchange: Exchange, bytes: number) {
   exchange.charge = exchange.sending.reserve(consumerFor(exchange), bytes);
 }
 
-export function sendJson(exchange: Exchange, status: number, value: unknown) {
+export function sendJson(exchange: Exchange, status: number, value: unknown): void | Promise<void> {
   const body = JSON.stringify(value);
-  const { request } = exchange;
-  if (status === 200 && (request.method === "GET" || request.method === "HEAD")) {
-    const etag = `W/"${hash("sha256", body, "hex").slice(0, 32)}"`;
-    exchange.headers.push("etag", etag, "cache-control", "max-age=0, private, must-revalidate");
-    if (isFresh(request, etag)) return finish(exchange, 304, undefined, undefined);
-  } else {
+  const { method } = exchange.request;
+  if (status !== 200 || (method !== "GET" && method !== "HEAD")) {
     exchange.headers.push("cache-control", "no-store");
+    return finish(exchange, status, "application/json", body);
   }
-  return finish(exchange, status, "application/json", body);
+  if (body.length > MAX_HASHED_LENGTH) return sendLargeJson(exchange, body);
+  return sendTagged(exchange, body, hash("sha256", body, "hex"));
+}
+
+/** A thread of the pool computes the hash: of all steps it takes longest, and each delays other requests. */
+async function sendLargeJson(exchange: Exchange, text: string) {
+  await nextTurn();
+  const body = Buffer.from(text);
+  const digest = await subtle.digest("SHA-256", body);
+  sendTagged(exchange, body, Buffer.from(digest).toString("hex"));
+}
+
+function sendTagged(exchange: Exchange, body: string | Buffer, digest: string) {
+  const etag = `W/"${digest.slice(0, 32)}"`;
+  exchange.headers.push("etag", etag, "cache-control", "max-age=0, private, must-revalidate");
+  if (isFresh(exchange.request, etag)) return finish(exchange, 304, undefined, undefined);
+  return finish(exchange, 200, "application/json", body);
 }
 
 /** Whether the client has this version. Caches in between may send several tags, or strip the mark of a weak one. */

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { hash } from "node:crypto";
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { after, before, describe, test } from "node:test";
@@ -15,6 +16,7 @@ import { listen, send } from "#test/support/wire.ts";
 
 const CHUNK = Buffer.alloc(64 * 1024, "x");
 const MANY = 1000;
+const LARGE_TEXT = "§x".repeat(4 * 1024 ** 2);
 const produced = { chunks: 0, closed: false };
 
 const common = { method: "GET", access: anyone(), params: Type.Object({}) } as const;
@@ -28,6 +30,13 @@ const answers = {
       Object.assign(produced, { chunks: 0, closed: false });
       return Readable.from(endless()).on("close", () => (produced.closed = true));
     },
+  }),
+  json: endpoint({
+    ...common,
+    path: "/answers/json",
+    summary: "Answer with a large text",
+    returns: Type.Object({ text: Type.String() }, { additionalProperties: false }),
+    handle: () => ({ text: LARGE_TEXT }),
   }),
   short: endpoint({
     ...common,
@@ -82,7 +91,7 @@ async function* failing() {
   throw new Error("the disk is gone");
 }
 
-describe("responses that are not JSON", () => {
+describe("responses that are streamed, large or not JSON", () => {
   let app: TestApp;
   let port: number;
   before(async () => {
@@ -99,6 +108,17 @@ describe("responses that are not JSON", () => {
     return { asked, answer };
   };
   const linesOf = (id: unknown) => app.logged.filter((line) => line.includes(String(id)));
+
+  test("large JSON has a tag of its bytes, which a client can name", async () => {
+    const { status, text, headers } = await app.get("/answers/json");
+    assert.equal(status, 200);
+    assert.equal(text, JSON.stringify({ text: LARGE_TEXT }));
+    assert.equal(headers["content-length"], String(Buffer.byteLength(text)));
+    const etag = `W/"${hash("sha256", text, "hex").slice(0, 32)}"`;
+    assert.equal(headers["etag"], etag);
+    const again = await app.get("/answers/json", { headers: { "if-none-match": etag } });
+    assert.deepEqual([again.status, again.text], [304, ""]);
+  });
 
   test("a stream has its type and the usual headers, and is logged once at its end", async () => {
     const reply = await send(port, "GET", "/api/v4/answers/short");
