@@ -20,7 +20,7 @@ import { ALWAYS, BY_DEFAULT, OVER_HTTPS } from "./security-headers.ts";
 
 const FIXED = [...ALWAYS, ["vary", "Origin"]].flat();
 const LINGER_MS = 1000;
-/** Longer responses are hashed in a thread; below it the detour costs more than it saves. */
+/** Longer responses are hashed in a thread. */
 const MAX_HASHED_LENGTH = 1024 ** 2;
 const EXPOSED =
   "Link, X-Total, X-Total-Pages, X-Per-Page, X-Page, X-Next-Page, X-Prev-Page, X-Request-Id, ETag, Retry-After, " +
@@ -90,6 +90,8 @@ export function sendJson(exchange: Exchange, status: number, value: unknown): vo
 
 /** A thread of the pool computes the hash: of all steps it takes longest, and each delays other requests. */
 async function sendLargeJson(exchange: Exchange, text: string) {
+  // Others may build responses meanwhile, so this one must have its memory first.
+  exchange.charge = chargeLarge(exchange, 200, text.length);
   await nextTurn();
   const body = Buffer.from(text);
   const digest = await subtle.digest("SHA-256", body);

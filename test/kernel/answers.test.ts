@@ -109,7 +109,7 @@ describe("responses that are streamed, large or not JSON", () => {
   };
   const linesOf = (id: unknown) => app.logged.filter((line) => line.includes(String(id)));
 
-  test("large JSON has a tag of its bytes, which a client can name", async () => {
+  test("large JSON has an ETag of its bytes, and is 304 for a client that has it", async () => {
     const { status, text, headers } = await app.get("/answers/json");
     assert.equal(status, 200);
     assert.equal(text, JSON.stringify({ text: LARGE_TEXT }));
