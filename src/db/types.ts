@@ -63,6 +63,50 @@ interface EmailsTable {
   updated_at: Generated<string>;
 }
 
+interface EpicCountersTable {
+  group_id: number;
+  last_iid: number;
+}
+
+interface EpicIssuesTable {
+  id: Generated<number>;
+  epic_id: number;
+  issue_id: number;
+  relative_position: number;
+}
+
+interface EpicLinksTable {
+  id: Generated<number>;
+  source_id: number;
+  target_id: number;
+  link_type: "relates_to" | "blocks";
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
+interface EpicsTable {
+  id: Generated<number>;
+  group_id: number;
+  iid: number;
+  parent_id: number | null;
+  author_id: number | null;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+  closed_at: string | null;
+  start_date_fixed: string | null;
+  due_date_fixed: string | null;
+  start_date_is_fixed: Generated<boolean>;
+  due_date_is_fixed: Generated<boolean>;
+  state: Generated<"opened" | "closed">;
+  confidential: Generated<boolean>;
+  color: Generated<string>;
+  title: string;
+  description: string | null;
+  search_text: GeneratedAlways<string>;
+  relative_position: number | null;
+  closed_by_id: number | null;
+}
+
 interface ErrorTrackingClientKeysTable {
   id: Generated<number>;
   project_id: number;
@@ -114,6 +158,48 @@ interface IdentitiesTable {
   updated_at: Generated<string>;
 }
 
+interface IssueAssigneesTable {
+  issue_id: number;
+  user_id: number;
+}
+
+interface IssueCountersTable {
+  project_id: number;
+  last_iid: number;
+}
+
+interface IssueLinksTable {
+  id: Generated<number>;
+  source_id: number;
+  target_id: number;
+  link_type: "relates_to" | "blocks";
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
+interface IssuesTable {
+  id: Generated<number>;
+  project_id: number;
+  iid: number;
+  weight: number | null;
+  author_id: number | null;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+  closed_at: string | null;
+  start_date: string | null;
+  due_date: string | null;
+  state: Generated<"opened" | "closed">;
+  issue_type: Generated<"issue" | "incident" | "task" | "test_case">;
+  confidential: Generated<boolean>;
+  discussion_locked: boolean | null;
+  title: string;
+  description: string | null;
+  search_text: GeneratedAlways<string>;
+  relative_position: number | null;
+  closed_by_id: number | null;
+  moved_to_id: number | null;
+}
+
 interface JobTotalsTable {
   stripe: number;
   processed: Generated<number>;
@@ -142,6 +228,40 @@ interface KeysTable {
   expires_at: string | null;
   last_used_at: string | null;
   public: Generated<boolean>;
+  updated_at: Generated<string>;
+}
+
+interface LabelEventsTable {
+  id: Generated<number>;
+  issue_id: number | null;
+  epic_id: number | null;
+  user_id: number | null;
+  label_id: number;
+  action: "add" | "remove";
+  created_at: Generated<string>;
+}
+
+interface LabelLinksTable {
+  label_id: number;
+  issue_id: number | null;
+  epic_id: number | null;
+}
+
+interface LabelPrioritiesTable {
+  project_id: number;
+  label_id: number;
+  priority: number;
+}
+
+interface LabelsTable {
+  id: Generated<number>;
+  project_id: number | null;
+  group_id: number | null;
+  name: string;
+  description: string | null;
+  color: string;
+  archived: Generated<boolean>;
+  created_at: Generated<string>;
   updated_at: Generated<string>;
 }
 
@@ -465,14 +585,26 @@ export interface Database {
   clusters: ClustersTable;
   deploy_keys_projects: DeployKeysProjectsTable;
   emails: EmailsTable;
+  epic_counters: EpicCountersTable;
+  epic_issues: EpicIssuesTable;
+  epic_links: EpicLinksTable;
+  epics: EpicsTable;
   error_tracking_client_keys: ErrorTrackingClientKeysTable;
   error_tracking_settings: ErrorTrackingSettingsTable;
   events: EventsTable;
   follows: FollowsTable;
   identities: IdentitiesTable;
+  issue_assignees: IssueAssigneesTable;
+  issue_counters: IssueCountersTable;
+  issue_links: IssueLinksTable;
+  issues: IssuesTable;
   job_totals: JobTotalsTable;
   kept_answers: KeptAnswersTable;
   keys: KeysTable;
+  label_events: LabelEventsTable;
+  label_links: LabelLinksTable;
+  label_priorities: LabelPrioritiesTable;
+  labels: LabelsTable;
   mailed_links: MailedLinksTable;
   members: MembersTable;
   namespaces: NamespacesTable;

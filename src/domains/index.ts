@@ -11,6 +11,7 @@ import { identity } from "./identity/index.ts";
 import { infrastructure } from "./infrastructure/index.ts";
 import { monitoring } from "./monitoring/index.ts";
 import { organization } from "./organization/index.ts";
+import { planning } from "./planning/index.ts";
 import { platform } from "./platform/index.ts";
 import { storage } from "./storage/index.ts";
 
@@ -21,6 +22,7 @@ export const domains: Readonly<Record<string, Domain>> = {
   storage,
   organization,
   code,
+  planning,
   infrastructure,
   monitoring,
   platform: platform(() => resources),

@@ -1,0 +1,39 @@
+import type { Constraints } from "#db/errors.ts";
+import { missing } from "#lib/refusal.ts";
+
+const noProject = () => missing("Project");
+const noGroup = () => missing("Group");
+const noUser = () => missing("User");
+const noIssue = () => missing("Issue");
+const noEpic = () => missing("Epic");
+
+/** A foreign key refuses a row if another request deleted the referenced one meanwhile. */
+export const planningConstraints: Constraints = {
+  labels_project_id_fkey: noProject,
+  labels_group_id_fkey: noGroup,
+  label_priorities_project_id_fkey: noProject,
+  label_priorities_label_id_fkey: () => missing("Label"),
+  issue_counters_project_id_fkey: noProject,
+  epic_counters_group_id_fkey: noGroup,
+  issues_project_id_fkey: noProject,
+  issues_author_id_fkey: noUser,
+  issues_closed_by_id_fkey: noUser,
+  issues_moved_to_id_fkey: noIssue,
+  issue_assignees_issue_id_fkey: noIssue,
+  issue_assignees_user_id_fkey: noUser,
+  epics_group_id_fkey: noGroup,
+  epics_parent_id_fkey: noEpic,
+  epics_author_id_fkey: noUser,
+  epics_closed_by_id_fkey: noUser,
+  epic_issues_epic_id_fkey: noEpic,
+  epic_issues_issue_id_fkey: noIssue,
+  label_links_issue_id_fkey: noIssue,
+  label_links_epic_id_fkey: noEpic,
+  label_events_issue_id_fkey: noIssue,
+  label_events_epic_id_fkey: noEpic,
+  label_events_user_id_fkey: noUser,
+  issue_links_source_id_fkey: noIssue,
+  issue_links_target_id_fkey: noIssue,
+  epic_links_source_id_fkey: noEpic,
+  epic_links_target_id_fkey: noEpic,
+};

@@ -1,0 +1,65 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Tx } from "#db/database.ts";
+import type { Database } from "#db/types.ts";
+import { reassignBatch, removeBatch } from "#domains/foundation/deletions/batches.ts";
+import type { Deletions } from "#domains/foundation/deletions/deletions.ts";
+
+type Batch = (tx: Tx, ids: readonly number[]) => Promise<number>;
+
+/** Tables with many rows for one issue or epic go first; the few of the others cascade with it. */
+const ofItems = (items: "issues" | "epics", column: "issue_id" | "epic_id", container: string): Batch[] => [
+  ...(["label_events", "label_links"] as const).map(
+    (table) => (tx: Tx, ids: readonly number[]) =>
+      removeBatch(
+        tx,
+        table,
+        sql`${sql.ref(column)} in (select id from ${sql.table(items)} where ${sql.ref(container)} = any(${ids}::bigint[]))`,
+      ),
+  ),
+  removeWhere(items, sql.ref(container)),
+  removeWhere("labels", sql.ref(container)),
+];
+
+const removeWhere =
+  (table: keyof Database, column: RawBuilder<unknown>): Batch =>
+  (tx, ids) =>
+    removeBatch(tx, table, sql`${column} = any(${ids}::bigint[])`);
+
+export const planningDeletions: Deletions = {
+  columns: {
+    "labels.project_id": "removed first",
+    "labels.group_id": "removed first",
+    "label_priorities.project_id": "cascade",
+    "issue_counters.project_id": "cascade",
+    "epic_counters.group_id": "cascade",
+    "issues.project_id": "removed first",
+    "issues.author_id": "moved to the ghost user",
+    "issues.closed_by_id": "moved to the ghost user",
+    "issue_assignees.user_id": "removed first",
+    "epics.group_id": "removed first",
+    "epics.author_id": "moved to the ghost user",
+    "epics.closed_by_id": "moved to the ghost user",
+    "label_events.user_id": "moved to the ghost user",
+    // Links and events may outlive the label that they name.
+    "label_links.label_id": "kept",
+    "label_events.label_id": "kept",
+  },
+  ofUser: [
+    (tx, { id }) => removeBatch(tx, "issue_assignees", sql`user_id = ${id}`),
+    ...(
+      [
+        ["issues", "author_id"],
+        ["issues", "closed_by_id"],
+        ["epics", "author_id"],
+        ["epics", "closed_by_id"],
+        ["label_events", "user_id"],
+      ] as const
+    ).map(
+      ([table, column]): NonNullable<Deletions["ofUser"]>[number] =>
+        (tx, { id, newOwnerId }) =>
+          reassignBatch(tx, table, column, id, newOwnerId),
+    ),
+  ],
+  ofProjects: ofItems("issues", "issue_id", "project_id"),
+  ofGroups: ofItems("epics", "epic_id", "group_id"),
+};

@@ -1,0 +1,108 @@
+import { sql } from "kysely";
+import type { Db, Tx } from "#db/database.ts";
+
+/** An issue or an epic, by the column that names it. */
+export interface LabelledItem {
+  readonly column: "issue_id" | "epic_id";
+  readonly id: number;
+}
+
+/** Where labels come from: a project or a group, with the groups above it. */
+export type LabelContainer = { readonly traversal_ids: readonly number[] } & (
+  | { readonly project_id: number }
+  | { readonly group_id: number }
+);
+
+/** The colour of a label that is created because an item names it. */
+const DEFAULT_COLOR = "#6699cc";
+
+/** The labels that a container may use, as rows of `l`: its own, and those of the groups above. */
+export function availableLabels(db: Db, container: LabelContainer) {
+  const inGroups = sql<boolean>`l.group_id = any(${container.traversal_ids}::bigint[])`;
+  return db
+    .selectFrom("labels as l")
+    .where(
+      "project_id" in container ? sql<boolean>`(l.project_id = ${container.project_id} or ${inGroups})` : inGroups,
+    );
+}
+
+/**
+ * The ids of the labels with some names, locked against deletion. A project's own label comes before that of a group,
+ * and that of a group before those of the groups above it. Missing ones are created if the caller may, else left out.
+ */
+export async function labelsByName(
+  tx: Tx,
+  container: LabelContainer,
+  names: readonly string[],
+  mayCreate: boolean,
+): Promise<number[]> {
+  const wanted = [...new Set(names.map((name) => name.trim()).filter(Boolean))];
+  if (wanted.length === 0) return [];
+  const found = await availableLabels(tx, container)
+    .select(["l.id", "l.name"])
+    .where("l.name", "=", sql<string>`any(${wanted}::text[])`)
+    .orderBy(sql`array_position(${container.traversal_ids}::bigint[], l.group_id) desc nulls first`)
+    .forKeyShare()
+    .execute();
+  // The first of a name is the nearest.
+  const ids = new Map(found.toReversed().map(({ id, name }) => [name, id]));
+  const missing = wanted.filter((name) => !ids.has(name));
+  const created = mayCreate && missing.length > 0 ? await createLabels(tx, container, missing) : [];
+  return wanted.flatMap((name) => ids.get(name) ?? []).concat(created);
+}
+
+async function createLabels(tx: Tx, container: LabelContainer, names: readonly string[]): Promise<number[]> {
+  const owner = "project_id" in container ? { project_id: container.project_id } : { group_id: container.group_id };
+  const rows = await tx
+    .insertInto("labels")
+    .values(names.map((name) => ({ ...owner, name, color: DEFAULT_COLOR })))
+    // Another request may have created it meanwhile; an update returns its row as well.
+    .onConflict((conflict) =>
+      conflict
+        .column("project_id" in container ? "project_id" : "group_id")
+        .column("name")
+        .where("project_id" in container ? "project_id" : "group_id", "is not", null)
+        .doUpdateSet({ name: sql`excluded.name` }),
+    )
+    .returning("id")
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** What to do with the labels of an item, by their ids: replace all, or add and remove some. */
+export interface LabelChange {
+  readonly set?: readonly number[];
+  readonly add?: readonly number[];
+  readonly remove?: readonly number[];
+}
+
+/**
+ * Changes the labels of an item and records an event for each label that was added, then for each that was removed. The
+ * caller has locked the item, so that its events are in the order of the changes. Returns whether anything changed.
+ */
+export async function changeLabels(
+  tx: Tx,
+  userId: number,
+  { column, id }: LabelledItem,
+  change: LabelChange,
+): Promise<boolean> {
+  const itemId = sql.ref(column);
+  const added = [...new Set([...(change.set ?? []), ...(change.add ?? [])])];
+  const isRemoved = change.set
+    ? sql`not (label_id = any(${added}::bigint[]))`
+    : sql`label_id = any(${(change.remove ?? []).filter((label) => !added.includes(label))}::bigint[])`;
+  const { numAffectedRows = 0n } = await sql`
+    with added as (
+      insert into label_links (${itemId}, label_id) select ${id}, unnest(${added}::bigint[])
+      on conflict do nothing returning label_id
+    ), removed as (
+      delete from label_links where ${itemId} = ${id} and ${isRemoved} returning label_id
+    ), changed as (
+      select label_id, 'add' as action from added
+      -- The link of a deleted label was no label any more.
+      union all select label_id, 'remove' from removed join labels l on l.id = label_id
+    )
+    insert into label_events (${itemId}, user_id, label_id, action)
+    select ${id}, ${userId}, label_id, action from changed order by action, label_id`.execute(tx);
+  return numAffectedRows > 0n;
+}

@@ -1,0 +1,25 @@
+/** What a reference to an issue or epic looks like: `#12`, `project#12`, `group/project#12`; epics have `&`. */
+export interface References {
+  readonly short: string;
+  /** As short as it is clear in the container that the request names. */
+  readonly relative: string;
+  readonly full: string;
+}
+
+const SIGNS = { issue: "#", epic: "&" } as const;
+
+/** The references to an item of the container `path`, as seen from `from`; both are full paths. */
+export function referencesTo(kind: keyof typeof SIGNS, iid: number, path: string, from: string): References {
+  const short = `${SIGNS[kind]}${iid}`;
+  return { short, relative: `${relativePath(path, from)}${short}`, full: `${path}${short}` };
+}
+
+/** A path without what it has in common with the namespace of another; nothing if they are the same. */
+function relativePath(path: string, from: string): string {
+  if (path === from) return "";
+  const parent = (full: string) => full.slice(0, Math.max(full.lastIndexOf("/"), 0));
+  // Within one namespace, or for what is below a group, the rest of the path is enough.
+  for (const base of [from, parent(from)])
+    if (base !== "" && path.startsWith(`${base}/`)) return path.slice(base.length + 1);
+  return path;
+}

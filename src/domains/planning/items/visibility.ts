@@ -1,0 +1,50 @@
+import { type RawBuilder, sql } from "kysely";
+import { type GroupSeen, hasRole, openTo, type ProjectSeen } from "#access/containers.ts";
+import { reachedNamespaces } from "#access/levels.ts";
+import { type Actor, isAdministrator } from "#access/principal.ts";
+import { LEVELS, VISIBILITIES } from "#access/roles.ts";
+import { belongsTo, visibleTo } from "#access/visible.ts";
+
+/** Members see confidential issues and epics from this role on. */
+const SEES_CONFIDENTIAL = "planner";
+
+/** Whether the row of `issues as i` is the actor's own matter: written by or assigned to them. */
+const isOwnIssue = (actor: Actor): RawBuilder<boolean> => sql`(i.author_id = ${actor.user.id}
+  or exists (select from issue_assignees own where own.issue_id = i.id and own.user_id = ${actor.user.id}))`;
+
+/**
+ * Whether an actor may see the row of `issues as i` in `projects as p`: the one condition for every list, link, event
+ * and count over many projects. `issueVisibleIn` is the same for one project that the actor may use.
+ */
+export function issueVisibleTo(actor: Actor | null): RawBuilder<boolean> {
+  const usable = visibleTo(actor, { feature: "issues" });
+  if (isAdministrator(actor)) return usable;
+  if (!actor) return sql`(${usable} and not i.confidential)`;
+  return sql`(${usable} and (not i.confidential or ${isOwnIssue(actor)}
+    or ${belongsTo(actor.user.id, LEVELS[SEES_CONFIDENTIAL])}))`;
+}
+
+export function issueVisibleIn(project: ProjectSeen, actor: Actor | null): RawBuilder<boolean> {
+  if (hasRole(actor, project, SEES_CONFIDENTIAL)) return sql`true`;
+  return actor ? sql`(not i.confidential or ${isOwnIssue(actor)})` : sql`not i.confidential`;
+}
+
+/**
+ * Whether an actor may see the row of `epics as e` in `namespaces as n`. Members of a subgroup see the groups above it,
+ * but not their epics.
+ */
+export function epicVisibleTo(actor: Actor | null): RawBuilder<boolean> {
+  if (isAdministrator(actor)) return sql`true`;
+  const visibilities = Object.values(VISIBILITIES).filter((value) => openTo(actor, value));
+  const open = sql`n.visibility in (${sql.raw(visibilities.join(", "))})`;
+  if (!actor) return sql`(${open} and not e.confidential)`;
+  const reached = (role: keyof typeof LEVELS) =>
+    sql`n.id in (select id from (${reachedNamespaces(actor.user.id, LEVELS[role])}) reached)`;
+  return sql`((${open} or ${reached("guest")}) and (not e.confidential or ${reached(SEES_CONFIDENTIAL)}))`;
+}
+
+/** The same for one group that the actor may see. */
+export function epicVisibleIn(group: GroupSeen, actor: Actor | null): RawBuilder<boolean> {
+  if (hasRole(actor, group, SEES_CONFIDENTIAL)) return sql`true`;
+  return openTo(actor, group.visibility) || hasRole(actor, group, "guest") ? sql`not e.confidential` : sql`false`;
+}
