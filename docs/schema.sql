@@ -973,6 +973,7 @@ create table settings (
   allow_local_requests_from_web_hooks_and_services boolean not null default false,
   group_service_accounts_limit integer not null default 100,
   user_storage_limit_bytes bigint not null default '21474836480'::bigint,
+  prevent_blocking_cycles boolean not null default true,
   constraint settings_pkey PRIMARY KEY (id),
   constraint settings_anonymous_user_listing_known CHECK ((anonymous_user_listing = ANY (ARRAY['all'::text, 'username'::text, 'off'::text]))),
   constraint settings_default_branch_name_length CHECK (((length(default_branch_name) >= 1) AND (length(default_branch_name) <= 255))),

@@ -179,3 +179,6 @@ create table epic_links (
 create unique index epic_links_pair_taken on epic_links (least(source_id, target_id), greatest(source_id, target_id));
 create index epic_links_of_source on epic_links (source_id, id);
 create index epic_links_of_target on epic_links (target_id, id);
+
+-- Whether links may close a circle of items that block each other.
+alter table settings add column prevent_blocking_cycles boolean not null default true;

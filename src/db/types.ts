@@ -455,6 +455,7 @@ interface SettingsTable {
   allow_local_requests_from_web_hooks_and_services: Generated<boolean>;
   group_service_accounts_limit: Generated<number>;
   user_storage_limit_bytes: Generated<number>;
+  prevent_blocking_cycles: Generated<boolean>;
 }
 
 interface SharesTable {

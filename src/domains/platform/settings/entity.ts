@@ -50,6 +50,9 @@ export const SETTINGS = {
     description: "How many service accounts the Owners of a top-level group may create; 0 is no limit",
   }),
   password_minimum_length: Type.Integer({ minimum: 8, maximum: 128, description: "Minimum length of a password" }),
+  prevent_blocking_cycles: Type.Boolean({
+    description: "Whether a link is refused that would close a circle of issues or epics that block each other",
+  }),
   push_action_names: Type.Enum(["plain", "detailed"], {
     description: "The name of pushes in events: `pushed`, or `pushed to`, `pushed new` and `deleted`",
   }),
@@ -121,6 +124,7 @@ export const presentSettings = (
   generic_alert_fingerprinting: row.generic_alert_fingerprinting,
   group_service_accounts_limit: row.group_service_accounts_limit,
   password_minimum_length: row.password_minimum_length,
+  prevent_blocking_cycles: row.prevent_blocking_cycles,
   push_action_names: row.push_action_names,
   repository_storages_weighted: weightsOf(row, storages),
   require_token_expiry: row.require_token_expiry,
