@@ -54,7 +54,10 @@ async function executeInTransaction(
     let target: AuditTarget | undefined;
     const audit = (named: AuditTarget) => (target = named);
     const body = await route.handle({ ...context, tx, audit, setStatus: statusSetter(exchange) });
-    await writeAudit(tx, eventOf(route), actorOf(exchange.principal), origin, target);
+    // Another event tells of a write without one.
+    if (route.endpoint.audit !== null) {
+      await writeAudit(tx, eventOf(route), actorOf(exchange.principal), origin, target);
+    }
     if (keyed) await storeResponse(tx, sealing, keyed, { status: exchange.status ?? route.success, body });
     return { body };
   });
