@@ -26,8 +26,13 @@ export function availableLabels(db: Db, container: LabelContainer) {
     );
 }
 
+export interface NamedLabel {
+  readonly id: number;
+  readonly name: string;
+}
+
 /**
- * The ids of the labels with some names, locked against deletion. A project's own label comes before that of a group,
+ * The labels with some names, locked against deletion. A project's own label comes before that of a group,
  * and that of a group before those of the groups above it. Missing ones are created if the caller may, else left out.
  */
 export async function labelsByName(
@@ -35,8 +40,9 @@ export async function labelsByName(
   container: LabelContainer,
   names: readonly string[],
   mayCreate: boolean,
-): Promise<number[]> {
-  const wanted = [...new Set(names.map((name) => name.trim()).filter(Boolean))];
+): Promise<NamedLabel[]> {
+  // An item of a list may itself be a list.
+  const wanted = [...new Set(names.flatMap((name) => name.split(",")).map((name) => name.trim()))].filter(Boolean);
   if (wanted.length === 0) return [];
   const found = await availableLabels(tx, container)
     .select(["l.id", "l.name"])
@@ -45,28 +51,29 @@ export async function labelsByName(
     .forKeyShare()
     .execute();
   // The first of a name is the nearest.
-  const ids = new Map(found.toReversed().map(({ id, name }) => [name, id]));
-  const missing = wanted.filter((name) => !ids.has(name));
+  const labels = new Map(found.toReversed().map((label) => [label.name, label]));
+  const missing = wanted.filter((name) => !labels.has(name));
   const created = mayCreate && missing.length > 0 ? await createLabels(tx, container, missing) : [];
-  return wanted.flatMap((name) => ids.get(name) ?? []).concat(created);
+  return [...labels.values(), ...created];
 }
 
-async function createLabels(tx: Tx, container: LabelContainer, names: readonly string[]): Promise<number[]> {
+async function createLabels(tx: Tx, container: LabelContainer, names: readonly string[]): Promise<NamedLabel[]> {
   const owner = "project_id" in container ? { project_id: container.project_id } : { group_id: container.group_id };
-  const rows = await tx
-    .insertInto("labels")
-    .values(names.map((name) => ({ ...owner, name, color: DEFAULT_COLOR })))
-    // Another request may have created it meanwhile; an update returns its row as well.
-    .onConflict((conflict) =>
-      conflict
-        .column("project_id" in container ? "project_id" : "group_id")
-        .column("name")
-        .where("project_id" in container ? "project_id" : "group_id", "is not", null)
-        .doUpdateSet({ name: sql`excluded.name` }),
-    )
-    .returning("id")
-    .execute();
-  return rows.map(({ id }) => id);
+  return (
+    tx
+      .insertInto("labels")
+      .values(names.map((name) => ({ ...owner, name, color: DEFAULT_COLOR })))
+      // Another request may have created it meanwhile; an update returns its row as well.
+      .onConflict((conflict) =>
+        conflict
+          .column("project_id" in container ? "project_id" : "group_id")
+          .column("name")
+          .where("project_id" in container ? "project_id" : "group_id", "is not", null)
+          .doUpdateSet({ name: sql`excluded.name` }),
+      )
+      .returning(["id", "name"])
+      .execute()
+  );
 }
 
 /** What to do with the labels of an item, by their ids: replace all, or add and remove some. */

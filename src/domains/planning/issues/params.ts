@@ -1,0 +1,35 @@
+import Type from "typebox";
+import { DateOnly, Flag, Id, Nullable, Text } from "#http/params/vocabulary.ts";
+import { ProjectId } from "#domains/organization/projects/params.ts";
+import { Count, Iid, LabelNames } from "#domains/planning/items/params.ts";
+
+export const ISSUE_TYPES = ["issue", "incident", "task", "test_case"] as const;
+
+export const IssueId = Type.Object({ ...ProjectId.properties, issue_iid: Iid });
+
+const MAX_ASSIGNEES = 200;
+
+const details = {
+  description: Type.Optional(Nullable(Type.String({ maxLength: 1_048_576 }))),
+  assignee_ids: Type.Optional(Nullable(Type.Array(Id, { maxItems: MAX_ASSIGNEES }))),
+  assignee_id: Type.Optional(Nullable(Type.Integer({ minimum: 0, description: "One assignee; 0 for none" }))),
+  labels: Type.Optional(Nullable(LabelNames)),
+  due_date: Type.Optional(Nullable(DateOnly)),
+  start_date: Type.Optional(Nullable(DateOnly)),
+  weight: Type.Optional(Nullable(Count)),
+  confidential: Flag,
+  discussion_locked: Flag,
+  issue_type: Type.Optional(Type.Enum([...ISSUE_TYPES])),
+};
+
+const FOR_OWNERS = { description: "For Owners and administrators" };
+/** Leaves enough numbers for the issues that follow. */
+const MAX_CHOSEN_IID = 1_000_000_000;
+
+export const NewIssue = Type.Object({
+  ...ProjectId.properties,
+  title: Text(255),
+  ...details,
+  iid: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_CHOSEN_IID, ...FOR_OWNERS })),
+  created_at: Type.Optional(Type.String({ format: "date-time", ...FOR_OWNERS })),
+});

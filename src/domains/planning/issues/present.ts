@@ -1,0 +1,96 @@
+import type { UserSummary } from "#domains/identity/users/entity.ts";
+import { referencesTo } from "#domains/planning/items/references.ts";
+import type { Issue } from "./entity.ts";
+import type { IssueRow } from "./queries.ts";
+import { countTasks } from "./tasks.ts";
+
+/** What the view of an issue shows besides its row. */
+export interface IssueSurroundings {
+  readonly site: string;
+  /** The full path of its project, and that of the container that the request names. */
+  readonly path: string;
+  readonly from: string;
+  readonly users: ReadonlyMap<number, UserSummary>;
+  readonly labels: readonly string[];
+  readonly blocking: number;
+  readonly epic: Issue["epic"];
+}
+
+/** The features that no issue has yet. */
+const NOTHING_YET = {
+  milestone: null,
+  user_notes_count: 0,
+  merge_requests_count: 0,
+  upvotes: 0,
+  downvotes: 0,
+  time_stats: { time_estimate: 0, total_time_spent: 0, human_time_estimate: null, human_total_time_spent: null },
+  severity: "UNKNOWN",
+  imported: false,
+  imported_from: "none",
+  service_desk_reply_to: null,
+  iteration: null,
+  health_status: null,
+} as const;
+
+export function presentIssue(row: IssueRow, around: IssueSurroundings): Issue {
+  const assignees = row.assignee_ids.flatMap((id) => around.users.get(id) ?? []);
+  return {
+    ...presentColumns(row),
+    ...NOTHING_YET,
+    ...presentTasks(row.description),
+    ...presentAddresses(row, around),
+    closed_by: around.users.get(row.closed_by_id ?? 0) ?? null,
+    author: around.users.get(row.author_id ?? 0) ?? null,
+    assignees,
+    assignee: assignees[0] ?? null,
+    labels: [...around.labels],
+    blocking_issues_count: around.blocking,
+    epic: around.epic,
+    epic_iid: around.epic?.iid ?? null,
+  };
+}
+
+const presentColumns = (row: IssueRow) => ({
+  id: row.id,
+  iid: row.iid,
+  project_id: row.project_id,
+  title: row.title,
+  description: row.description,
+  state: row.state,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  closed_at: row.closed_at,
+  type: row.issue_type.toUpperCase() as Issue["type"],
+  issue_type: row.issue_type,
+  start_date: row.start_date,
+  due_date: row.due_date,
+  confidential: row.confidential,
+  discussion_locked: row.discussion_locked,
+  weight: row.weight,
+  moved_to_id: row.moved_to_id,
+});
+
+function presentTasks(description: string | null) {
+  const { count, completed } = countTasks(description ?? "");
+  return {
+    task_completion_status: { count, completed_count: completed },
+    has_tasks: count > 0,
+    task_status: `${completed} of ${count} checklist item${count === 1 ? "" : "s"} completed`,
+  };
+}
+
+function presentAddresses({ project_id, iid }: IssueRow, { site, path, from }: IssueSurroundings) {
+  const project = `${site}/api/v4/projects/${project_id}`;
+  const self = `${project}/issues/${iid}`;
+  return {
+    web_url: `${site}/${path}/-/issues/${iid}`,
+    references: { ...referencesTo("issue", iid, path, from) },
+    _links: {
+      self,
+      notes: `${self}/notes`,
+      award_emoji: `${self}/award_emoji`,
+      project,
+      closed_as_duplicate_of: null,
+    },
+  };
+}
