@@ -15,6 +15,10 @@ export interface Container {
   readonly top?: true;
   /** The role that a caller needs in it; `viewer` is everyone who may see it. */
   readonly least: "viewer" | Level | "administrator";
+  /** Roles between that do not have the right. */
+  readonly except?: readonly Level[];
+  /** Whether its children are for those whom its visibility or a role lets in; others may see it as the way to a subgroup. */
+  readonly inner?: true;
   /** The role that this request needs, if that is more. */
   readonly requestRole?: Level;
   /** The parameter that names it, if that is not `:id` in the path. */
@@ -140,6 +144,8 @@ function inContainer(
     signedIn,
     top,
     by,
+    except,
+    inner,
     requestRole,
     child,
     childBy,
@@ -163,6 +169,8 @@ function inContainer(
       least,
       ...(top && { top }),
       ...(by !== undefined && { by }),
+      ...(except && { except }),
+      ...(inner && { inner }),
       ...(requestRole && { requestRole }),
       ...(child && { child }),
       ...(childBy !== undefined && { childBy }),

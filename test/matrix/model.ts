@@ -62,6 +62,8 @@ function statusInContainer(line: Line, container: Container, asked: CellRequest)
   if (movedTo !== undefined) return movedTo;
   const lacks = (least: Container["least"]) => role !== "administrator" && levelIn(container, caller) < levelOf(least);
   if (lacks(container.least)) return 403;
+  if (role !== "administrator" && container.except?.some((level) => LEVELS[level] === levelIn(container, caller)))
+    return 403;
   const isCodeOpen = state !== "code for members" && isOpen(asked);
   if (container.code && (state === "code for nobody" || (!isCodeOpen && lacks("reporter"))))
     return container.overGit && role === "anonymous" ? 401 : 403;
@@ -69,6 +71,7 @@ function statusInContainer(line: Line, container: Container, asked: CellRequest)
   const isFound = owner === "own" || (owner === "above" && container.inherits);
   if (!isFound && !(owner !== "missing" && container.adminsFind && role === "administrator"))
     return container.missingStatus ?? 404;
+  if (container.inner && !isOpen(asked) && lacks("guest")) return 404;
   if (container.child === "hidden member" && role !== "administrator") return 404;
   if (container.child === "oneself" && !isMember(container, caller)) return 404;
   if (container.requestRole && lacks(container.requestRole)) return 403;
@@ -102,8 +105,11 @@ export function isListed(container: Container, asked: CellRequest): boolean {
 }
 
 /** How many of the three fixtures of a container a list must show, if that depends on the caller. */
-export function shownOf(container: Container, { caller }: CellRequest): number | undefined {
-  if (container.holds !== "subgroup" && container.holds !== "project inside") return undefined;
+export function shownOf(container: Container, asked: CellRequest): number | undefined {
+  const { caller } = asked;
+  if (container.holds === undefined) return undefined;
+  if (container.inner && isOpen(asked)) return 3;
+  if (!container.inner && container.holds !== "subgroup" && container.holds !== "project inside") return undefined;
   if (actingRole(caller) === "administrator" || levelIn(container, caller) >= LEVELS.guest) return 3;
   return container.holds === "project inside" && hasSomethingInside(caller) ? 1 : 0;
 }

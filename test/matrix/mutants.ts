@@ -266,8 +266,9 @@ function nameBelow(container: Container | undefined): string | undefined {
 function isAny(): boolean {
   return true;
 }
-function isBelow({ top }: Container): boolean {
-  return !top;
+// What is inside a group stays hidden from those with minimal access, wherever they have it.
+function isBelow({ top, inner, child }: Container): boolean {
+  return !top && !(inner && child !== undefined);
 }
 function isRole({ least, code }: Container): boolean {
   return least !== "viewer" || code !== undefined;
