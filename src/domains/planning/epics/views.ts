@@ -1,0 +1,76 @@
+import { sql } from "kysely";
+import type { Actor } from "#access/principal.ts";
+import type { Db } from "#db/database.ts";
+import { namespacesByIds } from "#domains/foundation/namespaces/queries.ts";
+import { presentSummary } from "#domains/identity/users/present.ts";
+import { summariesOf } from "#domains/identity/users/queries.ts";
+import { type LabelDetailsRow, presentLabelDetails } from "#domains/planning/labels/entity.ts";
+import { inheritedDates } from "./dates.ts";
+import { type Epic, presentEpic, type SingleEpic } from "./entity.ts";
+import { type EpicRow, noEpic, parentsOf } from "./queries.ts";
+
+/** The caller, and what links and references are built from. */
+export interface EpicViewer {
+  readonly actor: Actor | null;
+  readonly site: string;
+  /** The group that the request names; references are full without it. */
+  readonly group?: { readonly id: number };
+  readonly withLabelDetails?: boolean | undefined;
+}
+
+/** What is the same before and after an epic is stored. */
+type Draft = Pick<EpicRow, "group_id" | "parent_id" | "author_id">;
+
+/** Reads what some epics are presented with, except for what belongs to each alone. */
+export async function surroundingsOf(db: Db, rows: readonly Draft[], { actor, site, group }: EpicViewer) {
+  const groupIds = rows.map(({ group_id }) => group_id).concat(group?.id ?? []);
+  const paths = new Map((await namespacesByIds(db, [...new Set(groupIds)])).map((row) => [row.id, row.full_path]));
+  const authorIds = [...new Set(rows.flatMap(({ author_id }) => author_id ?? []))];
+  const authors = new Map((await summariesOf(db, authorIds)).map((user) => [user.id, presentSummary(site)(user)]));
+  const parents = await parentsOf(db, rows, actor);
+  return (row: Draft) => ({
+    site,
+    path: paths.get(row.group_id) ?? "",
+    from: paths.get(group?.id ?? 0) ?? "",
+    parent: parents.get(row.parent_id ?? 0),
+    author: authors.get(row.author_id ?? 0),
+  });
+}
+
+/** Presents epics in the order of the rows with a constant number of statements. */
+export async function epicViews(db: Db, rows: readonly EpicRow[], viewer: EpicViewer): Promise<Epic[]> {
+  if (rows.length === 0) return [];
+  const ids = rows.map(({ id }) => id);
+  const surroundings = await surroundingsOf(db, rows, viewer);
+  const dates = await inheritedDates(db, ids, viewer.actor);
+  const labels = Map.groupBy(await labelsOfEpics(db, ids), ({ epic_id }) => epic_id);
+  return rows.map((row) =>
+    presentEpic(row, {
+      ...surroundings(row),
+      inherited: dates.get(row.id),
+      labels: (labels.get(row.id) ?? []).map((label) =>
+        viewer.withLabelDetails ? presentLabelDetails(label) : label.name,
+      ),
+    }),
+  );
+}
+
+/** One epic by itself. */
+export async function epicView(db: Db, row: EpicRow, viewer: EpicViewer): Promise<SingleEpic> {
+  const [view] = await epicViews(db, [row], viewer);
+  // Nobody can subscribe yet: who wrote an epic takes part in it.
+  return view ? { ...view, subscribed: viewer.actor !== null && viewer.actor.user.id === row.author_id } : noEpic();
+}
+
+interface LabelOfEpic extends LabelDetailsRow {
+  readonly epic_id: number;
+}
+
+/** The labels of some epics, in the order of their names. */
+async function labelsOfEpics(db: Db, ids: readonly number[]): Promise<LabelOfEpic[]> {
+  const { rows } = await sql<LabelOfEpic>`
+    select k.epic_id, l.id, l.name, l.description, l.color
+    from label_links k join labels l on l.id = k.label_id
+    where k.epic_id = any(${ids}::bigint[]) order by l.name, l.id`.execute(db);
+  return rows;
+}
