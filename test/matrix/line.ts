@@ -21,6 +21,8 @@ export interface Container {
   readonly inner?: true;
   /** The role that this request needs, if that is more. */
   readonly requestRole?: Level;
+  /** The role that this request needs in the group that the project is in. */
+  readonly roleAbove?: Level;
   /** The parameter that names it, if that is not `:id` in the path. */
   readonly by?: string;
   /**
@@ -147,6 +149,7 @@ function inContainer(
     except,
     inner,
     requestRole,
+    roleAbove,
     child,
     childBy,
     adminsFind,
@@ -172,6 +175,7 @@ function inContainer(
       ...(except && { except }),
       ...(inner && { inner }),
       ...(requestRole && { requestRole }),
+      ...(roleAbove && { roleAbove }),
       ...(child && { child }),
       ...(childBy !== undefined && { childBy }),
       ...(inherits && { inherits }),

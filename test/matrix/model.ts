@@ -75,6 +75,7 @@ function statusInContainer(line: Line, container: Container, asked: CellRequest)
   if (container.child === "hidden member" && role !== "administrator") return 404;
   if (container.child === "oneself" && !isMember(container, caller)) return 404;
   if (container.requestRole && lacks(container.requestRole)) return 403;
+  if (container.roleAbove && role !== "administrator" && levelAbove(caller) < LEVELS[container.roleAbove]) return 403;
   if (line.requestScopes !== undefined && asked.scopes && !isAmong(line.requestScopes, asked.scopes)) return 403;
   if (line.external !== undefined && isExternal(caller)) return line.external;
   return container.answers?.[state] ?? Number(line[role]);
@@ -121,7 +122,7 @@ const isMember = ({ kind }: Container, { grants = [] }: Caller) =>
   );
 
 /** The highest level of all grants; minimal access counts in its own group only. */
-function levelIn({ kind, top }: Container, { grants = [] }: Caller): number {
+function levelIn({ kind, top }: Pick<Container, "kind" | "top">, { grants = [] }: Pick<Caller, "grants">): number {
   const levels = grants.map((grant) => {
     const level = LEVELS[grant.level];
     if (grant.at === "inside" || (grant.at === "above" && top) || isOver(grant)) return 0;
@@ -130,6 +131,10 @@ function levelIn({ kind, top }: Container, { grants = [] }: Caller): number {
   });
   return Math.max(0, ...levels);
 }
+
+/** The level that a caller has in the group that the project is in. */
+const levelAbove = ({ grants = [] }: Caller) =>
+  levelIn({ kind: "group" }, { grants: grants.filter(({ at }) => at === "above") });
 
 const hasSomethingInside = ({ grants = [] }: Caller) =>
   grants.some((grant) => grant.at === "inside" && LEVELS[grant.level] >= LEVELS.guest && !isOver(grant));

@@ -1,5 +1,6 @@
 import type { Constraints } from "#db/errors.ts";
-import { missing } from "#lib/refusal.ts";
+import { labelTaken, nameWithComma } from "#domains/planning/labels/actions.ts";
+import { badFields, missing } from "#lib/refusal.ts";
 
 const noProject = () => missing("Project");
 const noGroup = () => missing("Group");
@@ -9,6 +10,11 @@ const noEpic = () => missing("Epic");
 
 /** A foreign key refuses a row if another request deleted the referenced one meanwhile. */
 export const planningConstraints: Constraints = {
+  labels_of_project_taken: labelTaken,
+  labels_of_group_taken: labelTaken,
+  // Lists of labels on issues and epics create labels too.
+  labels_name_length: () => badFields({ name: ["is too long (maximum is 255 characters)"] }),
+  labels_name_form: nameWithComma,
   labels_project_id_fkey: noProject,
   labels_group_id_fkey: noGroup,
   label_priorities_project_id_fkey: noProject,

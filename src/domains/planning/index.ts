@@ -1,14 +1,17 @@
-import type { Resources } from "#http/app.ts";
 import type { Domain } from "#domains/foundation/domain.ts";
+import type { Resources } from "#http/app.ts";
 import { planningConstraints } from "./constraints.ts";
 import { planningDeletions } from "./deletions.ts";
 import { epics } from "./epics/routes.ts";
 import { issues } from "./issues/routes.ts";
+import { mergeLabels, removeLabelLinks } from "./labels/jobs.ts";
+import { groupLabels, projectLabels } from "./labels/routes.ts";
 
-const resources: Resources = { epics, issues };
+const resources: Resources = { epics, issues, projectLabels, groupLabels };
 
 export const planning: Domain = {
   resources,
+  jobs: [removeLabelLinks, mergeLabels],
   constraints: planningConstraints,
   deletions: planningDeletions,
 };

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Db, Tx } from "#db/database.ts";
 
 /** An issue or an epic, by the column that names it. */
@@ -16,15 +16,19 @@ export type LabelContainer = { readonly traversal_ids: readonly number[] } & (
 /** The colour of a label that is created because an item names it. */
 const DEFAULT_COLOR = "#6699cc";
 
-/** The labels that a container may use, as rows of `l`: its own, and those of the groups above. */
-export function availableLabels(db: Db, container: LabelContainer) {
+/** Whether a container may use the row of `labels as l`: it is its own, or that of a group above. */
+export function isAvailableIn(container: LabelContainer): RawBuilder<boolean> {
   const inGroups = sql<boolean>`l.group_id = any(${container.traversal_ids}::bigint[])`;
-  return db
-    .selectFrom("labels as l")
-    .where(
-      "project_id" in container ? sql<boolean>`(l.project_id = ${container.project_id} or ${inGroups})` : inGroups,
-    );
+  return "project_id" in container ? sql`(l.project_id = ${container.project_id} or ${inGroups})` : inGroups;
 }
+
+/** The labels that a container may use, as rows of `l`. */
+export const availableLabels = (db: Db, container: LabelContainer) =>
+  db.selectFrom("labels as l").where(isAvailableIn(container));
+
+/** The order in which labels of one name are preferred: a project's own, then that of the nearest group. */
+export const nearestFirst = (container: LabelContainer): RawBuilder<unknown> =>
+  sql`array_position(${container.traversal_ids}::bigint[], l.group_id) desc nulls first`;
 
 export interface NamedLabel {
   readonly id: number;
@@ -47,7 +51,7 @@ export async function labelsByName(
   const found = await availableLabels(tx, container)
     .select(["l.id", "l.name"])
     .where("l.name", "=", sql<string>`any(${wanted}::text[])`)
-    .orderBy(sql`array_position(${container.traversal_ids}::bigint[], l.group_id) desc nulls first`)
+    .orderBy(nearestFirst(container))
     .forKeyShare()
     .execute();
   // The first of a name is the nearest.

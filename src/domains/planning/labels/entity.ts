@@ -2,6 +2,7 @@ import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { escapeHtml } from "#lib/html.ts";
 import { textColorOn } from "#domains/planning/items/colors.ts";
+import type { LabelRow } from "./queries.ts";
 
 const exact = { additionalProperties: false };
 const Text = Type.String();
@@ -40,12 +41,6 @@ export interface LabelDetailsRow {
   readonly name: string;
   readonly description: string | null;
   readonly color: string;
-}
-
-export interface LabelRow extends LabelDetailsRow {
-  readonly project_id: number | null;
-  readonly archived: boolean;
-  readonly priority: number | null;
 }
 
 export interface LabelCounts {

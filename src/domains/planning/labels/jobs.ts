@@ -1,0 +1,47 @@
+import { sql } from "kysely";
+import Type, { type Static } from "typebox";
+import { defineJob, type JobContext } from "#jobs/define.ts";
+import { removeBatch } from "#domains/foundation/deletions/batches.ts";
+import { moveBatchOfLinks, type Namesake, namesakesOf, removeNamesake } from "./merge.ts";
+
+/** Removes the links of a deleted label. */
+export const removeLabelLinks = defineJob({
+  name: "labels.remove_links",
+  queue: "bulk",
+  payload: Type.Object({ label_id: Type.Integer() }, { additionalProperties: false }),
+  key: ({ label_id }) => String(label_id),
+  async run({ payload, step, signal }) {
+    const removeSome = () => step((tx) => removeBatch(tx, "label_links", sql`label_id = ${payload.label_id}`));
+    while ((await removeSome()) > 0) signal.throwIfAborted();
+  },
+});
+
+const Promoted = Type.Object({ label_id: Type.Integer(), name: Type.String() }, { additionalProperties: false });
+type Merge = Pick<JobContext<Static<typeof Promoted>>, "payload" | "step" | "signal">;
+
+/** Merges the labels of a group's projects into the promoted label of the same name. */
+export const mergeLabels = defineJob({
+  name: "labels.merge",
+  queue: "bulk",
+  payload: Promoted,
+  key: ({ label_id }) => String(label_id),
+  async run({ services, ...context }) {
+    const { label_id, name } = context.payload;
+    for (;;) {
+      const namesakes = await namesakesOf(services.db.write, label_id, name);
+      if (namesakes.length === 0) return;
+      for (const namesake of namesakes) await mergeNamesake(context, namesake);
+    }
+  },
+});
+
+const MAX_PASSES = 10;
+
+async function mergeNamesake({ payload: { label_id }, step, signal }: Merge, namesake: Namesake) {
+  const moveAfter = (iid: number) => step((tx) => moveBatchOfLinks(tx, namesake, label_id, iid));
+  for (let pass = 0; pass < MAX_PASSES; pass += 1) {
+    for (let last = await moveAfter(0); last !== undefined; last = await moveAfter(last)) signal.throwIfAborted();
+    if (await step((tx) => removeNamesake(tx, namesake, label_id))) return;
+  }
+  throw new Error(`label ${namesake.id} gets new links faster than they are moved`);
+}
