@@ -17,6 +17,13 @@ const ofItems = (items: "issues" | "epics", column: "issue_id" | "epic_id", cont
       ),
   ),
   removeWhere(items, sql.ref(container)),
+  // Items of projects that were moved away may still have its labels.
+  (tx, ids) =>
+    removeBatch(
+      tx,
+      "label_links",
+      sql`label_id in (select id from labels where ${sql.ref(container)} = any(${ids}::bigint[]))`,
+    ),
   removeWhere("labels", sql.ref(container)),
 ];
 
