@@ -18,12 +18,21 @@ const clients = [
       "python_moved.py",
       "python_git.py",
       "python_clusters.py",
+      "python_labels.py",
     ],
   },
   {
     name: "ruby-gitlab",
     interpreter: "/usr/bin/ruby",
-    scripts: ["ruby_users.rb", "ruby_identity.rb", "ruby_tree.rb", "ruby_moved.rb", "ruby_git.rb", "ruby_clusters.rb"],
+    scripts: [
+      "ruby_users.rb",
+      "ruby_identity.rb",
+      "ruby_tree.rb",
+      "ruby_moved.rb",
+      "ruby_git.rb",
+      "ruby_clusters.rb",
+      "ruby_labels.rb",
+    ],
   },
   {
     name: "gitbeaker",
@@ -35,6 +44,7 @@ const clients = [
       "gitbeaker-moved.ts",
       "gitbeaker-git.ts",
       "gitbeaker-monitoring.ts",
+      "gitbeaker-labels.ts",
     ],
   },
 ];

@@ -6,6 +6,7 @@ import { epics } from "./epics/routes.ts";
 import { issues } from "./issues/routes.ts";
 import { mergeLabels, removeLabelLinks } from "./labels/jobs.ts";
 import { groupLabels, projectLabels } from "./labels/routes.ts";
+import { planningSeeds } from "./seed.ts";
 
 const resources: Resources = { epics, issues, projectLabels, groupLabels };
 
@@ -14,4 +15,5 @@ export const planning: Domain = {
   jobs: [removeLabelLinks, mergeLabels],
   constraints: planningConstraints,
   deletions: planningDeletions,
+  seeds: planningSeeds,
 };

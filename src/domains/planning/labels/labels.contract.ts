@@ -1,6 +1,7 @@
 import type { Contract } from "#test/contract.ts";
 import { inGroup, inProject, READ, WRITE } from "#test/matrix/line.ts";
 import { at, insertForIds, word } from "#test/matrix/rows.ts";
+import { any, common, costly, FIRST, list, none, PLACES } from "#test/plans/request.ts";
 
 const LABEL = { child: "label" } as const;
 const NAMED = { child: "label", childBy: "label_id" } as const;
@@ -32,6 +33,38 @@ export const contract: Contract = {
   },
   tables: ["labels", "label_priorities"],
   differing: ["name"],
+  plans: {
+    // The project and the group with the most labels, and a subgroup of the largest group.
+    sample: `select
+      (select project_id from labels where project_id is not null group by 1 order by count(*) desc, 1 limit 1) as project,
+      (select group_id from labels where group_id is not null group by 1 order by count(*) desc, 1 limit 1) as largest,
+      (select min(id) from namespaces where path = 'harbour-works' and parent_id is null) as "group",
+      (select min(p.id) from projects p join namespaces n on n.id = p.namespace_id
+        where cardinality(n.traversal_ids) > 1 and n.kind = 'group') as nested`,
+    requests: ({ project, largest, group, nested }) => [
+      ...list(`/projects/${project}/labels`, {
+        filters: ["", "archived=false", none("search=nothing"), common("search=area"), costly("with_counts=true")],
+        places: PLACES,
+      }),
+      ...list(`/projects/${nested}/labels`, { places: FIRST }),
+      ...list(`/groups/${largest}/labels`, {
+        filters: ["", "search=urgent", costly("with_counts=true")],
+        places: FIRST,
+      }),
+      ...list(`/groups/${group}/labels`, {
+        callers: ["member of the largest", "administrator"],
+        filters: [
+          any("include_descendant_groups=true"),
+          costly("only_group_labels=false&include_descendant_groups=true"),
+        ],
+        places: FIRST,
+      }),
+    ],
+    indexes: ({ project, largest }) => ({
+      labels_of_project_taken: `/projects/${project}/labels`,
+      labels_of_group_taken: `/groups/${largest}/labels`,
+    }),
+  },
   fixtures: {
     label: {
       parents: ["project", "group"],
