@@ -45,8 +45,7 @@ export async function labelsByName(
   names: readonly string[],
   mayCreate: boolean,
 ): Promise<NamedLabel[]> {
-  // An item of a list may itself be a list.
-  const wanted = [...new Set(names.flatMap((name) => name.split(",")).map((name) => name.trim()))].filter(Boolean);
+  const wanted = splitNames(names);
   if (wanted.length === 0) return [];
   const found = await availableLabels(tx, container)
     .select(["l.id", "l.name"])
@@ -56,10 +55,15 @@ export async function labelsByName(
     .execute();
   // The first of a name is the nearest.
   const labels = new Map(found.toReversed().map((label) => [label.name, label]));
-  const missing = wanted.filter((name) => !labels.has(name));
+  // In one order, so that two requests for the same labels do not wait for each other.
+  const missing = wanted.filter((name) => !labels.has(name)).toSorted();
   const created = mayCreate && missing.length > 0 ? await createLabels(tx, container, missing) : [];
   return [...labels.values(), ...created];
 }
+
+/** The distinct names of a list; an item may itself be a list. */
+const splitNames = (names: readonly string[]): string[] =>
+  [...new Set(names.flatMap((name) => name.split(",")).map((name) => name.trim()))].filter(Boolean);
 
 async function createLabels(tx: Tx, container: LabelContainer, names: readonly string[]): Promise<NamedLabel[]> {
   const owner = "project_id" in container ? { project_id: container.project_id } : { group_id: container.group_id };
@@ -79,6 +83,51 @@ async function createLabels(tx: Tx, container: LabelContainer, names: readonly s
       .execute()
   );
 }
+
+/** The labels of an item that a request names: all of them, and those to add and to remove. */
+export interface LabelParams {
+  readonly labels?: readonly string[] | null | undefined;
+  readonly add_labels?: readonly string[] | null | undefined;
+  readonly remove_labels?: readonly string[] | null | undefined;
+}
+
+/**
+ * Applies what a request says about the labels of an item: `labels` first, then `add_labels`, then `remove_labels`.
+ * The caller has locked the item. Missing labels are created. Returns whether anything changed.
+ */
+export async function applyLabels(
+  tx: Tx,
+  userId: number,
+  container: LabelContainer,
+  item: LabelledItem,
+  { labels, add_labels: add, remove_labels: remove }: LabelParams,
+): Promise<boolean> {
+  if (labels === undefined && !add && !remove) return false;
+  const current = await labelsOf(tx, item);
+  const removedNames = splitNames(remove ?? []);
+  const idsOf = async (names: readonly string[] | null) => {
+    const wanted = splitNames(names ?? []).filter((name) => !removedNames.includes(name));
+    // The item may have another label of that name than the nearest one.
+    const kept = current.filter(({ name }) => wanted.includes(name));
+    const isNew = (name: string) => !kept.some((label) => label.name === name);
+    const others = await labelsByName(tx, container, wanted.filter(isNew), true);
+    return [...kept, ...others].map(({ id }) => id);
+  };
+  const change: LabelChange = {
+    ...(labels !== undefined && { set: await idsOf(labels) }),
+    add: await idsOf(add ?? []),
+    remove: current.filter(({ name }) => removedNames.includes(name)).map(({ id }) => id),
+  };
+  return changeLabels(tx, userId, item, change);
+}
+
+const labelsOf = (tx: Tx, { column, id }: LabelledItem): Promise<NamedLabel[]> =>
+  tx
+    .selectFrom("label_links as t")
+    .innerJoin("labels as l", "l.id", "t.label_id")
+    .select(["l.id", "l.name"])
+    .where(`t.${column}`, "=", id)
+    .execute();
 
 /** What to do with the labels of an item, by their ids: replace all, or add and remove some. */
 export interface LabelChange {
