@@ -62,8 +62,6 @@ function statusInContainer(line: Line, container: Container, asked: CellRequest)
   if (movedTo !== undefined) return movedTo;
   const lacks = (least: Container["least"]) => role !== "administrator" && levelIn(container, caller) < levelOf(least);
   if (lacks(container.least)) return 403;
-  if (role !== "administrator" && container.except?.some((level) => LEVELS[level] === levelIn(container, caller)))
-    return 403;
   const isCodeOpen = state !== "code for members" && isOpen(asked);
   if (container.code && (state === "code for nobody" || (!isCodeOpen && lacks("reporter"))))
     return container.overGit && role === "anonymous" ? 401 : 403;
@@ -71,9 +69,11 @@ function statusInContainer(line: Line, container: Container, asked: CellRequest)
   const isFound = owner === "own" || (owner === "above" && container.inherits);
   if (!isFound && !(owner !== "missing" && container.adminsFind && role === "administrator"))
     return container.missingStatus ?? 404;
-  if (container.inner && !isOpen(asked) && lacks("guest")) return 404;
+  if (container.inner && container.child !== undefined && !isOpen(asked) && lacks("guest")) return 404;
   if (container.child === "hidden member" && role !== "administrator") return 404;
   if (container.child === "oneself" && !isMember(container, caller)) return 404;
+  if (role !== "administrator" && container.except?.some((level) => LEVELS[level] === levelIn(container, caller)))
+    return 403;
   if (container.requestRole && lacks(container.requestRole)) return 403;
   if (container.roleAbove && role !== "administrator" && levelAbove(caller) < LEVELS[container.roleAbove]) return 403;
   if (line.requestScopes !== undefined && asked.scopes && !isAmong(line.requestScopes, asked.scopes)) return 403;

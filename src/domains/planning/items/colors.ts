@@ -1,3 +1,5 @@
+import { badFields } from "#lib/refusal.ts";
+
 /** The names of CSS, each followed by its value. */
 const NAMES =
   "aliceblue f0f8ff antiquewhite faebd7 aqua 00ffff aquamarine 7fffd4 azure f0ffff beige f5f5dc bisque ffe4c4 " +
@@ -38,6 +40,13 @@ export function parseColor(text: string): string | undefined {
   if (/^#[0-9a-f]{6}$/.test(color)) return color;
   if (/^#[0-9a-f]{3}$/.test(color)) return color.replaceAll(/[0-9a-f]/g, "$&$&");
   return VALUES.get(color);
+}
+
+/** The same for a parameter. */
+export function requireColor(text: string): string {
+  const color = parseColor(text);
+  if (color === undefined) throw badFields({ color: ["must be a valid color code"] });
+  return color;
 }
 
 const LIGHT = "#FFFFFF";

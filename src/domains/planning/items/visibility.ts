@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import { type GroupSeen, hasRole, openTo, type ProjectSeen } from "#access/containers.ts";
 import { reachedNamespaces } from "#access/levels.ts";
 import { type Actor, isAdministrator } from "#access/principal.ts";
-import { LEVELS, VISIBILITIES } from "#access/roles.ts";
+import { LEVELS, type Role, VISIBILITIES } from "#access/roles.ts";
 import { belongsTo, visibleTo } from "#access/visible.ts";
 
 /** Members see confidential issues and epics from this role on. */
@@ -29,18 +29,34 @@ export function issueVisibleIn(project: ProjectSeen, actor: Actor | null): RawBu
   return actor ? sql`(not i.confidential or ${isOwnIssue(actor)})` : sql`not i.confidential`;
 }
 
-/**
- * Whether an actor may see the row of `epics as e` in `namespaces as n`. Members of a subgroup see the groups above it,
- * but not their epics.
- */
-export function epicVisibleTo(actor: Actor | null): RawBuilder<boolean> {
-  if (isAdministrator(actor)) return sql`true`;
+interface EpicsSeen {
+  /** Whether an actor may see the epics of `namespaces as n` that are not confidential, and the others. */
+  readonly epics: RawBuilder<boolean>;
+  readonly confidential: RawBuilder<boolean>;
+}
+
+/** Members of a subgroup see the groups above it, but not their epics. */
+export function epicsSeenIn(actor: Actor | null): EpicsSeen {
+  if (isAdministrator(actor)) return { epics: sql`true`, confidential: sql`true` };
   const visibilities = Object.values(VISIBILITIES).filter((value) => openTo(actor, value));
-  const open = sql`n.visibility in (${sql.raw(visibilities.join(", "))})`;
-  if (!actor) return sql`(${open} and not e.confidential)`;
-  const reached = (role: keyof typeof LEVELS) =>
-    sql`n.id in (select id from (${reachedNamespaces(actor.user.id, LEVELS[role])}) reached)`;
-  return sql`((${open} or ${reached("guest")}) and (not e.confidential or ${reached(SEES_CONFIDENTIAL)}))`;
+  const open = sql<boolean>`n.visibility in (${sql.raw(visibilities.join(", "))})`;
+  if (!actor) return { epics: open, confidential: sql`false` };
+  return {
+    epics: sql`(${open} or ${hasRoleInGroup(actor, "guest")})`,
+    confidential: hasRoleInGroup(actor, SEES_CONFIDENTIAL),
+  };
+}
+
+/** Whether an actor has a role in the row of `namespaces as n`, by membership or as an administrator. */
+export const hasRoleInGroup = (actor: Actor, role: Role): RawBuilder<boolean> =>
+  isAdministrator(actor)
+    ? sql`true`
+    : sql`n.id in (select id from (${reachedNamespaces(actor.user.id, LEVELS[role])}) reached)`;
+
+/** Whether an actor may see the row of `epics as e` in `namespaces as n`. */
+export function epicVisibleTo(actor: Actor | null): RawBuilder<boolean> {
+  const { epics, confidential } = epicsSeenIn(actor);
+  return sql`(${epics} and (not e.confidential or ${confidential}))`;
 }
 
 /** The same for one group that the actor may see. */

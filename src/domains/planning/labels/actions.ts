@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { ProjectSeen } from "#access/containers.ts";
 import type { Tx } from "#db/database.ts";
 import { badFields, conflict } from "#lib/refusal.ts";
-import { parseColor } from "#domains/planning/items/colors.ts";
+import { requireColor } from "#domains/planning/items/colors.ts";
 import { availableLabels, type LabelContainer } from "#domains/planning/items/labels.ts";
 import type { LabelChanges, LabelName, NewLabel } from "./params.ts";
 import { type LabelRow, labels, lockLabel, lockLabelToDelete, ofProject } from "./queries.ts";
@@ -14,7 +14,7 @@ export const labelTaken = () => conflict("Label already exists");
 /** Creates a label of a project or group; the groups above must not have one of this name either. */
 export async function createLabel(tx: Tx, container: LabelContainer, given: NewLabel): Promise<LabelRow> {
   const name = checkedName(given.name);
-  const color = checkedColor(given.color);
+  const color = requireColor(given.color);
   await refuseTaken(tx, container, name);
   const { id } = await tx
     .insertInto("labels")
@@ -38,7 +38,7 @@ export async function changeLabel(
   await tx
     .updateTable("labels")
     .set({ name, archived, updated_at: now })
-    .$if(color !== undefined, (update) => update.set({ color: checkedColor(color ?? "") }))
+    .$if(color !== undefined, (update) => update.set({ color: requireColor(color ?? "") }))
     .$if(description !== undefined, (update) => update.set({ description: description || null }))
     .where("id", "=", label.id)
     .execute();
@@ -100,12 +100,6 @@ function checkedName(text: string): string {
 
 export const nameWithComma = () =>
   badFields({ name: ["must not contain a comma, which separates the names in a list of labels"] });
-
-function checkedColor(text: string): string {
-  const color = parseColor(text);
-  if (color === undefined) throw badFields({ color: ["must be a valid color code"] });
-  return color;
-}
 
 /** Ranks a label in a project; null ends that, undefined changes nothing. */
 async function setPriority(tx: Tx, container: LabelContainer, label_id: number, priority: number | null | undefined) {

@@ -1,0 +1,16 @@
+import { sql } from "kysely";
+import type { Actor } from "#access/principal.ts";
+
+/** The columns that closing or reopening an issue or epic changes; none if it is in that state already. */
+export function stateColumns(
+  { state }: { readonly state: "opened" | "closed" },
+  actor: Actor,
+  event: "close" | "reopen" | undefined,
+) {
+  if (event === "close" && state === "opened") {
+    return { state: "closed", closed_at: sql<string>`now()`, closed_by_id: actor.user.id } as const;
+  }
+  if (event === "reopen" && state === "closed")
+    return { state: "opened", closed_at: null, closed_by_id: null } as const;
+  return {};
+}
