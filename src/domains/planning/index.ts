@@ -2,13 +2,15 @@ import type { Domain } from "#domains/foundation/domain.ts";
 import type { Resources } from "#http/app.ts";
 import { planningConstraints } from "./constraints.ts";
 import { planningDeletions } from "./deletions.ts";
+import { childEpics } from "./epics/child-routes.ts";
+import { epicIssues } from "./epics/issue-routes.ts";
 import { epics } from "./epics/routes.ts";
 import { issues } from "./issues/routes.ts";
 import { mergeLabels, removeLabelLinks } from "./labels/jobs.ts";
 import { groupLabels, projectLabels } from "./labels/routes.ts";
 import { planningSeeds } from "./seed.ts";
 
-const resources: Resources = { epics, issues, projectLabels, groupLabels };
+const resources: Resources = { epics, childEpics, epicIssues, issues, projectLabels, groupLabels };
 
 export const planning: Domain = {
   resources,

@@ -3,6 +3,7 @@ import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
 import { textColorOn } from "#domains/planning/items/colors.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
+import { Issue } from "#domains/planning/issues/entity.ts";
 import { LabelDetails } from "#domains/planning/labels/entity.ts";
 import type { InheritedDates } from "./dates.ts";
 import type { EpicRow } from "./queries.ts";
@@ -63,6 +64,15 @@ export type Epic = Static<typeof Epic>;
 /** One epic, with what depends on the caller. */
 export const SingleEpic = Type.Object({ ...epic, subscribed: Type.Boolean() }, { ...exact, title: "SingleEpic" });
 export type SingleEpic = Static<typeof SingleEpic>;
+
+/** An issue in the list of an epic. */
+export const IssueOfEpic = Type.Object(
+  { ...Issue.properties, epic_issue_id: Whole, relative_position: Whole },
+  { ...exact, title: "IssueOfEpic" },
+);
+
+/** That an issue is in an epic; its id is the `epic_issue_id` of the issue. */
+export const EpicIssue = Type.Object({ id: Whole, epic: Epic, issue: Issue }, { ...exact, title: "EpicIssue" });
 
 /** What an epic is presented with from other tables. */
 interface Related {

@@ -1,11 +1,12 @@
-import Type from "typebox";
-import { DateOnly, Flag, Nullable, Text } from "#http/params/vocabulary.ts";
+import Type, { type Static } from "typebox";
+import { CommaList, DateOnly, DateTime, Flag, Id, Nullable, Text } from "#http/params/vocabulary.ts";
 import { GroupId } from "#domains/organization/groups/params.ts";
+import { MAX_COLOR_LENGTH } from "#domains/planning/items/colors.ts";
 import { Iid, LabelNames } from "#domains/planning/items/params.ts";
 
-export const EpicId = Type.Object({ ...GroupId.properties, epic_iid: Iid });
+export const EpicId = Type.Object({ ...GroupId.properties, epic_iid: Id });
 
-const Color = Type.String({ minLength: 1, maxLength: 255, description: "As `#RRGGBB`" });
+const Color = Type.String({ minLength: 1, maxLength: MAX_COLOR_LENGTH, description: "`#rrggbb` or a name of CSS" });
 const FixedDate = Type.Optional(Nullable(DateOnly));
 const isFixed = (name: string) =>
   Type.Optional(Type.Boolean({ description: `Whether \`${name}\` counts instead of the dates of its children` }));
@@ -21,9 +22,79 @@ const details = {
   due_date_is_fixed: isFixed("due_date_fixed"),
 };
 
+const parent = {
+  parent_id: Type.Optional(
+    Nullable(Type.Integer({ minimum: 0, description: "Id of an epic in the same group or a group above" })),
+  ),
+};
+
 export const NewEpic = Type.Object({
   ...GroupId.properties,
   title: Text(255),
   ...details,
+  ...parent,
   created_at: Type.Optional(Type.String({ format: "date-time", description: "For Owners and administrators" })),
 });
+export type NewEpic = Static<typeof NewEpic>;
+
+const labelling = {
+  add_labels: Type.Optional(Nullable(LabelNames)),
+  remove_labels: Type.Optional(Nullable(LabelNames)),
+};
+const changes = {
+  title: Type.Optional(Text(255)),
+  ...details,
+  ...parent,
+  ...labelling,
+  state_event: Type.Optional(Type.Enum(["close", "reopen"])),
+};
+
+export const EpicChanges = Type.Object({ ...EpicId.properties, ...changes }, { atLeastOneOf: [Object.keys(changes)] });
+export type EpicChanges = Static<typeof EpicChanges>;
+
+const LABELS_FILTER = { description: "All of these labels, or `Any` or `None`" };
+const withLabelDetails = {
+  with_labels_details: Type.Optional(Type.Boolean({ description: "Labels as objects instead of names" })),
+};
+
+export const EpicView = Type.Object({ ...EpicId.properties, ...withLabelDetails });
+
+export const EpicFilters = Type.Object({
+  ...GroupId.properties,
+  state: Type.Enum(["opened", "closed", "all"], { default: "all" }),
+  labels: Type.Optional(Type.Array(LabelNames.items, { ...LabelNames, ...LABELS_FILTER })),
+  not: Type.Optional(Type.Object({ labels: Type.Optional(LabelNames) })),
+  author_id: Type.Optional(Id),
+  author_username: Type.Optional(Type.String({ maxLength: 255 })),
+  search: Type.Optional(Type.String({ maxLength: 512, description: "Words of the title or description" })),
+  created_after: Type.Optional(DateTime),
+  created_before: Type.Optional(DateTime),
+  updated_after: Type.Optional(DateTime),
+  updated_before: Type.Optional(DateTime),
+  confidential: Flag,
+  parent_id: Type.Optional(Id),
+  iids: Type.Optional(CommaList(Iid, { maxItems: 100 })),
+  include_ancestor_groups: Type.Boolean({ default: false }),
+  include_descendant_groups: Type.Boolean({ default: true }),
+  ...withLabelDetails,
+});
+
+export const ChildEpicId = Type.Object({ ...EpicId.properties, child_epic_id: Id });
+export const NewChildEpic = Type.Object({
+  ...EpicId.properties,
+  title: Text(255),
+  confidential: Type.Optional(Type.Boolean({ description: "That of the parent without it" })),
+});
+
+const position = {
+  move_before_id: Type.Optional(Type.Integer({ minimum: 0, description: "The one that is to come before it" })),
+  move_after_id: Type.Optional(Type.Integer({ minimum: 0, description: "The one that is to come after it" })),
+};
+export type NewPosition = Pick<Static<typeof ChildEpicPosition>, keyof typeof position>;
+const NAMED = { atLeastOneOf: [Object.keys(position)] };
+
+export const ChildEpicPosition = Type.Object({ ...ChildEpicId.properties, ...position }, NAMED);
+
+export const IssueOfEpicId = Type.Object({ ...EpicId.properties, issue_id: Id });
+export const EpicIssueId = Type.Object({ ...EpicId.properties, epic_issue_id: Id });
+export const EpicIssuePosition = Type.Object({ ...EpicIssueId.properties, ...position }, NAMED);

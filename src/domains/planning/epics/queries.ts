@@ -34,8 +34,12 @@ export async function lockEpic(tx: Tx, group: GroupSeen, actor: Actor, iid: numb
   return (await visibleEpic(tx, group, actor, iid).forUpdate("e").executeTakeFirst()) ?? noEpic();
 }
 
+// A number that is too large for the column is that of no epic.
 const visibleEpic = (db: Db, group: GroupSeen, actor: Actor | null, iid: number) =>
-  epics(db).where("e.group_id", "=", group.id).where("e.iid", "=", iid).where(epicVisibleIn(group, actor));
+  epics(db)
+    .where("e.group_id", "=", group.id)
+    .where(sql<boolean>`e.iid = ${iid}::bigint`)
+    .where(epicVisibleIn(group, actor));
 
 export const noEpic = (): never => {
   throw new Refusal("missing", "404 Not found");

@@ -1,24 +1,44 @@
 import { inGroup } from "#access/containers.ts";
 import { endpoint } from "#http/endpoint.ts";
-import { createEpic } from "./actions.ts";
-import { SingleEpic } from "./entity.ts";
-import { EpicId, NewEpic } from "./params.ts";
-import { requireEpic } from "./queries.ts";
-import { epicView } from "./views.ts";
+import { pageOf } from "#http/paging.ts";
+import { changeEpic, deleteEpic } from "./actions.ts";
+import { Epic, SingleEpic } from "./entity.ts";
+import { listEpics, PAGING } from "./list.ts";
+import { createEpic } from "./new-epic.ts";
+import { EpicChanges, EpicFilters, EpicId, EpicView, NewEpic } from "./params.ts";
+import { epics as epicRows, requireEpic } from "./queries.ts";
+import { epicView, epicViews } from "./views.ts";
 
 const PREMIUM = { plan: "premium" } as const;
+const planner = inGroup("planner", { unlessArchived: true });
 
 export const epics = {
+  list: endpoint({
+    method: "GET",
+    path: "/groups/:id/epics",
+    summary: "List the epics of a group and of the groups below it",
+    ...PREMIUM,
+    access: inGroup("viewer"),
+    params: EpicFilters,
+    returns: pageOf(Epic, PAGING),
+    async handle({ db, group, actor, params, page, site }) {
+      const rows = await page.rows(epicRows(db), listEpics(group, actor, params));
+      return epicViews(db, rows, { actor, site, group, withLabelDetails: params.with_labels_details });
+    },
+  }),
+
   get: endpoint({
     method: "GET",
     path: "/groups/:id/epics/:epic_iid",
     summary: "Get an epic",
     ...PREMIUM,
     access: inGroup("viewer"),
-    params: EpicId,
+    params: EpicView,
     returns: SingleEpic,
-    handle: async ({ db, group, actor, params, site }) =>
-      epicView(db, await requireEpic(db, group, actor, params.epic_iid), { actor, site, group }),
+    async handle({ db, group, actor, params, site }) {
+      const epic = await requireEpic(db, group, actor, params.epic_iid);
+      return epicView(db, epic, { actor, site, group, withLabelDetails: params.with_labels_details });
+    },
   }),
 
   create: endpoint({
@@ -26,10 +46,38 @@ export const epics = {
     path: "/groups/:id/epics",
     summary: "Create an epic",
     ...PREMIUM,
-    access: inGroup("planner", { unlessArchived: true }),
+    access: planner,
     params: NewEpic,
     returns: SingleEpic,
     audit: null,
     handle: ({ params, ...write }) => createEpic(write, params),
+  }),
+
+  update: endpoint({
+    method: "PUT",
+    path: "/groups/:id/epics/:epic_iid",
+    summary: "Change an epic",
+    ...PREMIUM,
+    access: planner,
+    params: EpicChanges,
+    returns: SingleEpic,
+    audit: null,
+    handle: async ({ params, ...write }) => epicView(write.tx, await changeEpic(write, params), write),
+  }),
+
+  delete: endpoint({
+    method: "DELETE",
+    path: "/groups/:id/epics/:epic_iid",
+    summary: "Delete an epic; its child epics and issues stay",
+    ...PREMIUM,
+    access: planner,
+    params: EpicId,
+    audit: "epic_deleted",
+    conditional: true,
+    async handle({ tx, group, actor, params, audit, unlessModified }) {
+      const { id, title, updated_at } = await deleteEpic(tx, group, actor, params.epic_iid);
+      unlessModified(updated_at);
+      audit({ type: "Epic", id, name: title, entity: { type: "Group", id: group.id } });
+    },
   }),
 };

@@ -1,12 +1,15 @@
 import { sql } from "kysely";
+import type { Static } from "typebox";
 import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import { namespacesByIds } from "#domains/foundation/namespaces/queries.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { summariesOf } from "#domains/identity/users/queries.ts";
+import { issueViews } from "#domains/planning/issues/views.ts";
 import { type LabelDetailsRow, presentLabelDetails } from "#domains/planning/labels/entity.ts";
 import { inheritedDates } from "./dates.ts";
-import { type Epic, presentEpic, type SingleEpic } from "./entity.ts";
+import { type Epic, type EpicIssue, type IssueOfEpic, presentEpic, type SingleEpic } from "./entity.ts";
+import type { IssueOfEpicRow, Joined } from "./issues.ts";
 import { type EpicRow, noEpic, parentsOf } from "./queries.ts";
 
 /** The caller, and what links and references are built from. */
@@ -60,6 +63,30 @@ export async function epicView(db: Db, row: EpicRow, viewer: EpicViewer): Promis
   const [view] = await epicViews(db, [row], viewer);
   // Nobody can subscribe yet: who wrote an epic takes part in it.
   return view ? { ...view, subscribed: viewer.actor !== null && viewer.actor.user.id === row.author_id } : noEpic();
+}
+
+/** The issues of an epic in the order of the rows. */
+export async function issueOfEpicViews(
+  db: Db,
+  rows: readonly IssueOfEpicRow[],
+  viewer: EpicViewer,
+): Promise<Static<typeof IssueOfEpic>[]> {
+  const views = await issueViews(db, rows, viewer);
+  return rows.flatMap(({ epic_issue_id, relative_position }, index) => {
+    const view = views[index];
+    return view ? { ...view, epic_issue_id, relative_position } : [];
+  });
+}
+
+/** An epic with one of its issues. */
+export async function epicIssueView(
+  db: Db,
+  { epic: row, issue: issueRow }: Joined,
+  viewer: EpicViewer,
+): Promise<Static<typeof EpicIssue>> {
+  const [epic] = await epicViews(db, [row], viewer);
+  const [issue] = await issueViews(db, [issueRow], viewer);
+  return epic && issue ? { id: issueRow.epic_issue_id, epic, issue } : noEpic();
 }
 
 interface LabelOfEpic extends LabelDetailsRow {

@@ -1,0 +1,92 @@
+import Type from "typebox";
+import { inGroup } from "#access/containers.ts";
+import { endpoint } from "#http/endpoint.ts";
+import { pageOf } from "#http/paging.ts";
+import { addChild, CHILDREN_PAGING, childrenOf, firstChildren, moveChild, removeChild } from "./children.ts";
+import { Epic, SingleEpic } from "./entity.ts";
+import { createChildEpic } from "./new-epic.ts";
+import { ChildEpicId, ChildEpicPosition, EpicId, NewChildEpic } from "./params.ts";
+import { type EpicRow, requireEpic } from "./queries.ts";
+import { epicView, epicViews } from "./views.ts";
+
+const PREMIUM = { plan: "premium" } as const;
+const planner = inGroup("planner", { unlessArchived: true });
+
+export const childEpics = {
+  list: endpoint({
+    method: "GET",
+    path: "/groups/:id/epics/:epic_iid/epics",
+    summary: "List the child epics of an epic",
+    ...PREMIUM,
+    access: inGroup("viewer"),
+    params: EpicId,
+    returns: pageOf(Epic, CHILDREN_PAGING),
+    async handle({ db, group, actor, params, page, site }) {
+      const epic = await requireEpic(db, group, actor, params.epic_iid);
+      return epicViews(db, await page.rows(childrenOf(db, epic.id, actor)), { actor, site, group });
+    },
+  }),
+
+  create: endpoint({
+    method: "POST",
+    path: "/groups/:id/epics/:epic_iid/epics",
+    summary: "Create an epic below another one",
+    ...PREMIUM,
+    access: planner,
+    params: NewChildEpic,
+    returns: SingleEpic,
+    audit: null,
+    handle: ({ params, ...write }) => createChildEpic(write, params.epic_iid, params),
+  }),
+
+  add: endpoint({
+    method: "POST",
+    path: "/groups/:id/epics/:epic_iid/epics/:child_epic_id",
+    summary: "Place an epic below another one",
+    ...PREMIUM,
+    access: planner,
+    params: ChildEpicId,
+    returns: SingleEpic,
+    audit: "child_epic_added",
+    async handle({ params, audit, ...write }) {
+      const child = await addChild(write, params.epic_iid, params.child_epic_id);
+      audit(targetOf(child, write.group.id, params.epic_iid));
+      return epicView(write.tx, child, write);
+    },
+  }),
+
+  move: endpoint({
+    method: "PUT",
+    path: "/groups/:id/epics/:epic_iid/epics/:child_epic_id",
+    summary: "Change the order of child epics; the first 100 are returned",
+    ...PREMIUM,
+    access: planner,
+    params: ChildEpicPosition,
+    returns: Type.Array(Epic),
+    audit: "child_epics_reordered",
+    async handle({ params, audit, ...write }) {
+      const epic = await moveChild(write, params.epic_iid, params.child_epic_id, params);
+      audit(targetOf(epic, write.group.id, params.epic_iid));
+      return epicViews(write.tx, await firstChildren(write.tx, epic.id, write.actor), write);
+    },
+  }),
+
+  remove: endpoint({
+    method: "DELETE",
+    path: "/groups/:id/epics/:epic_iid/epics/:child_epic_id",
+    summary: "Remove an epic from below another one; the epic itself stays",
+    ...PREMIUM,
+    access: planner,
+    params: ChildEpicId,
+    returns: SingleEpic,
+    audit: "child_epic_removed",
+    async handle({ params, audit, ...write }) {
+      const child = await removeChild(write, params.epic_iid, params.child_epic_id);
+      audit(targetOf(child, write.group.id, params.epic_iid));
+      return epicView(write.tx, child, write);
+    },
+  }),
+};
+
+const targetOf = ({ id, title }: EpicRow, groupId: number, epic_iid: number) =>
+  ({ type: "Epic", id, name: title, details: { epic_iid }, entity: { type: "Group", id: groupId } }) as const;

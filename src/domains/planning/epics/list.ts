@@ -1,0 +1,95 @@
+import { sql } from "kysely";
+import type { Static } from "typebox";
+import type { GroupSeen } from "#access/containers.ts";
+import type { Actor } from "#access/principal.ts";
+import type { Filter, Listing, Source } from "#db/lists/list-page.ts";
+import { type Condition, order } from "#db/lists/order.ts";
+import { matches } from "#domains/organization/namespaces/search.ts";
+import { epicsSeenIn, epicVisibleTo } from "#domains/planning/items/visibility.ts";
+import type { EpicFilters } from "./params.ts";
+
+type Filters = Static<typeof EpicFilters>;
+
+export const PAGING = {
+  id: "e.id",
+  orders: {
+    created_at: order("e.created_at", "timestamptz"),
+    updated_at: order("e.updated_at", "timestamptz"),
+    title: order("e.title", "text"),
+  },
+  keyset: ["created_at", "updated_at", "title"],
+  sort: "desc",
+} as const;
+
+/** The epics of a group, and of groups below and above it if asked for, as far as the caller may see them. */
+export function listEpics(group: GroupSeen, actor: Actor | null, filters: Filters): Listing {
+  const search = filters.search?.trim() || undefined;
+  return {
+    from: "epics as e",
+    sources: [epicsOf(group, actor, filters)],
+    filters: [
+      filters.state !== "all" && sql`e.state = ${filters.state}`,
+      filters.confidential !== undefined && sql`e.confidential = ${filters.confidential}`,
+      filters.author_id !== undefined && sql`e.author_id = ${filters.author_id}`,
+      filters.author_username !== undefined &&
+        sql`e.author_id = (select id from users where lower(username) = lower(${filters.author_username}))`,
+      filters.iids !== undefined && sql`e.iid = any(${filters.iids}::integer[])`,
+      filters.created_after !== undefined && sql`e.created_at >= ${filters.created_after}`,
+      filters.created_before !== undefined && sql`e.created_at <= ${filters.created_before}`,
+      filters.updated_after !== undefined && sql`e.updated_at >= ${filters.updated_after}`,
+      filters.updated_before !== undefined && sql`e.updated_at <= ${filters.updated_before}`,
+      filters.parent_id !== undefined && isBelow(filters.parent_id, actor),
+      ...labelFilters(group, filters),
+      search !== undefined && matches(search, sql`e.search_text`),
+    ],
+  };
+}
+
+/** The groups of the list, each with the first of its epics in order. */
+function epicsOf(group: GroupSeen, actor: Actor | null, filters: Filters): Source {
+  const { epics, confidential } = epicsSeenIn(actor);
+  const groups = sql`(select n.id, ${confidential} as shows_confidential from namespaces n
+    where ${inReach(group, filters)} and ${epics} offset 0)`;
+  const ofOne = sql`(select e.* from epics e
+    where e.group_id = g.id and (not e.confidential or g.shows_confidential))`;
+  return {
+    scan: (limitTo) => sql`(select e.* from ${groups} g cross join lateral ${limitTo(ofOne)} e)`,
+  };
+}
+
+function inReach({ id, traversal_ids: ids }: GroupSeen, filters: Filters): Condition {
+  const end = [...ids.slice(0, -1), id + 1];
+  const below = sql`(n.traversal_ids >= ${ids}::bigint[] and n.traversal_ids < ${end}::bigint[])`;
+  const reach = [
+    filters.include_descendant_groups ? below : sql`n.id = ${id}`,
+    ...(filters.include_ancestor_groups ? [sql`n.id = any(${ids}::bigint[])`] : []),
+  ];
+  return sql`(${sql.join(reach, sql` or `)})`;
+}
+
+// Whoever may not see the parent must not learn which epics are below it.
+const isBelow = (parentId: number, actor: Actor | null): Condition => sql`e.parent_id in (
+  select e.id from epics e join namespaces n on n.id = e.group_id where e.id = ${parentId} and ${epicVisibleTo(actor)})`;
+
+/** All of the named labels, or any or none at all; and none of those to leave out. */
+function labelFilters(group: GroupSeen, { labels, not }: Filters): Filter[] {
+  const has = (name: string) => hasLabel(group, name);
+  return [
+    ...namesIn(labels).map((name) =>
+      isWord(name, "any") ? hasAny : isWord(name, "none") ? sql`not ${hasAny}` : has(name),
+    ),
+    ...namesIn(not?.labels).map((name) => sql`not ${has(name)}`),
+  ] as Filter[];
+}
+
+const namesIn = (names: readonly string[] = []) => names.map((name) => name.trim()).filter(Boolean);
+const isWord = (name: string, word: string) => name.toLowerCase() === word;
+
+const hasAny: Condition = sql`exists (
+  select from label_links k join labels l on l.id = k.label_id where k.epic_id = e.id)`;
+
+/** Labels of epics are those of groups, all of one root. */
+const hasLabel = ({ traversal_ids: [root = 0] }: GroupSeen, name: string): Condition => sql`e.id in (
+  select k.epic_id from labels l join label_links k on k.label_id = l.id and k.epic_id is not null
+  where l.name = ${name} and l.group_id in (
+    select id from namespaces where traversal_ids >= ${[root]}::bigint[] and traversal_ids < ${[root + 1]}::bigint[]))`;
