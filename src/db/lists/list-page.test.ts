@@ -39,6 +39,7 @@ const ORDERS: readonly { column: Column; order: Order }[] = [
   { column: "size", order: order("i.size", "integer") },
   { column: "due", order: order("i.due", "date", { nulls: "first" }) },
   { column: "due", order: order("i.due", "date", { nulls: "last" }) },
+  { column: "due", order: order("i.due", "date", { nulls: "at the end" }) },
   { column: "weight", order: order("i.weight", "integer", { nulls: "first" }) },
   { column: "weight", order: order(sql`(i.weight + 0)`, "integer", { nulls: "last" }) },
 ];
@@ -77,7 +78,8 @@ type Case = typeof Case extends fc.Arbitrary<infer T> ? T : never;
 /** The same list, sorted in memory. */
 function expectedOf({ order: { column, order }, sort, filters }: Case, items: readonly Item[]): number[] {
   const sign = sort === "asc" ? 1 : -1;
-  const rank = (value: Item[Column]) => (value === null ? (order.nulls === "first" ? -1 : 1) : 0);
+  const nullRank = order.nulls === "at the end" ? sign : order.nulls === "first" ? -1 : 1;
+  const rank = (value: Item[Column]) => (value === null ? nullRank : 0);
   const compare = (a: Item[Column], b: Item[Column]) =>
     rank(a) - rank(b) || (a === b || a === null || b === null ? 0 : a < b ? -1 : 1);
   return items

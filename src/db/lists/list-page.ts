@@ -120,11 +120,11 @@ export async function listPage<O>(
   const list = listOf(listing);
   // How common a value is decides the plan, so statements with filters are planned with their values.
   const db = list.filters.length > 0 ? readAnew : read;
-  const ids = list.narrows ? await candidatesOf(db, list, bounds.candidates) : undefined;
+  const { order } = request;
+  const ids = list.narrows || order.scannedBy ? await candidatesOf(db, list, bounds.candidates) : undefined;
   const total = async () =>
     ids?.length ?? (list.filters.length > 0 ? Infinity : countUpTo(db, list.sources.map(list.found)));
   if (ids && request.offset >= ids.length) return { rows: [], total };
-  const { order } = request;
   const ordered = ids ? request : { ...request, order: order.scannedBy ?? order };
   const sources = ids ? [{ scan: list.withIds(ids) }] : list.sources;
   const page = pageOf({ ...list, sources, filters: ids ? [] : list.filters }, ordered, bounds);
@@ -210,6 +210,16 @@ function firstOf({ as, filters, lookupOf }: List, source: Source, range: Range, 
       select ${columns} from ${inRange} ${as} where ${all(filters)} order by ${range.orderBy} limit ${first})
     select * from scanned where not ${isShort}
     union all select * from (${collected}) collected where ${isShort}`;
+}
+
+/** Counts the rows of a list, up to `MAX_TOTAL`. */
+export async function countListed(
+  { read, readAnew }: Pick<Databases, "read" | "readAnew">,
+  listing: Listing,
+): Promise<number> {
+  const { filters, sources, found } = listOf(listing);
+  const total = await countUpTo(filters.length > 0 ? readAnew : read, sources.map(found));
+  return Math.min(total, MAX_TOTAL);
 }
 
 async function countUpTo(db: Db, parts: readonly (RawBuilder<unknown> | AnyQuery<unknown>)[]): Promise<number> {

@@ -9,8 +9,11 @@ export interface Order {
   /** A column with its alias, or an expression. */
   readonly column: string | RawBuilder<unknown>;
   readonly type: ColumnType;
-  /** Where nulls sort in ascending order, as in the index; left out if the column is never null. */
-  readonly nulls?: "first" | "last";
+  /**
+   * Where nulls sort: in ascending order, as in the index, or at the end in both directions, with an index that says
+   * nothing about nulls. Left out if the column is never null.
+   */
+  readonly nulls?: "first" | "last" | "at the end";
   /** The order of a scan, for an order without an index. */
   readonly scannedBy?: Order;
 }
@@ -53,23 +56,26 @@ export function orderBy({ order, sort, id }: Ordered): RawBuilder<unknown> {
   return sql`${columnOf(order)} ${direction} ${nulls}, ${sql.ref(id)} ${direction}`;
 }
 
-const nullsFirst = ({ nulls }: Order, sort: Sort) => (nulls === "first") === (sort === "asc");
+const nullsFirst = ({ nulls }: Order, sort: Sort) => nulls !== "at the end" && (nulls === "first") === (sort === "asc");
 
 /** The rows after the cursor as ranges, one after the other; a nullable order has two, with values and without. */
 export function rangesOf(ordered: Ordered): Range[] {
   const { order, sort, id, cursor } = ordered;
   if (!order.nulls) return [{ where: afterValue(ordered), value: columnOf(order), orderBy: orderBy(ordered) }];
   const column = columnOf(order);
+  // A range has values only or nulls only, so an index has its rows in order whatever it says about nulls.
+  const inIndex =
+    order.nulls === "at the end" && orderBy({ order: { column: order.column, type: order.type }, sort, id });
   const valued = {
     where: sql<boolean>`${column} is not null and ${cursor?.value === null ? sql`true` : afterValue(ordered)}`,
     value: column,
-    orderBy: orderBy(ordered),
+    orderBy: inIndex || orderBy(ordered),
   };
   const byId = { order: { column: id, type: "bigint" }, sort, id } as const;
   const without = {
     where: sql<boolean>`${column} is null and ${cursor?.value === null ? afterValue({ ...byId, cursor }) : sql`true`}`,
     value: sql`null::${sql.raw(order.type)}`,
-    orderBy: orderBy(byId),
+    orderBy: inIndex || orderBy(byId),
   };
   const ranges = nullsFirst(order, sort) ? [without, valued] : [valued, without];
   return cursor ? ranges.slice(ranges.indexOf(cursor.value === null ? without : valued)) : ranges;
