@@ -138,7 +138,8 @@ export function mayUse(actor: Actor | null, project: ProjectSeen, feature: Featu
   return (project[column] === "enabled" && openTo(actor, project.visibility)) || hasRole(actor, project, role);
 }
 
-function requireUse(actor: Actor | null, project: ProjectSeen, feature: Feature) {
+/** Refuses a caller who sees a project but may not use a feature of it. */
+export function requireUse(actor: Actor | null, project: ProjectSeen, feature: Feature) {
   if (mayUse(actor, project, feature)) return;
   const { column, role } = FEATURES[feature];
   if (project[column] !== "disabled") throw needsRole(role, "project");

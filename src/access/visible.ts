@@ -38,9 +38,15 @@ export function visibleTo(actor: Actor | null, { feature }: { readonly feature?:
   const { column, role } = FEATURES[feature];
   const access = sql.ref(`p.${column}`);
   if (closed.length === 0) return sql`${access} <> 'disabled'`;
-  const openToAll = sql<boolean>`(p.visibility in ${list(open)} and ${access} = 'enabled')`;
+  const openToAll = openWithFeature(actor, feature);
   if (!actor) return openToAll;
   return sql`(${openToAll} or (${access} <> 'disabled' and ${belongsTo(actor.user.id, LEVELS[role])}))`;
+}
+
+/** Whether an actor may use a feature of the row of `projects as p` without being a member. */
+export function openWithFeature(actor: Actor | null, feature: Feature): RawBuilder<boolean> {
+  const { open } = openAndClosed(actor);
+  return sql`(p.visibility in ${list(open)} and ${sql.ref(`p.${FEATURES[feature].column}`)} = 'enabled')`;
 }
 
 /** Whether a user has at least a level in the row of `projects as p`, direct, inherited or by a share. */

@@ -10,6 +10,7 @@ import type { Filter, Listing, Rows, TableSource } from "#db/lists/list-page.ts"
 import { type Condition, order } from "#db/lists/order.ts";
 import { matches } from "#domains/organization/namespaces/search.ts";
 import type { ProjectFilters } from "./params.ts";
+import { archivedGroups, isArchived } from "./queries.ts";
 
 export type Filters = Static<typeof ProjectFilters>;
 
@@ -123,10 +124,6 @@ function ownOnly(actor: Actor | null, filters: Filters): Filter[] {
 }
 
 const starsOf = (userId: number): Rows => sql`select project_id from stars where user_id = ${userId}`;
-
-const archivedGroups = sql`
-  select s from namespaces a cross join subtree(a.traversal_ids, a.subtree_end) s where a.archived`;
-const isArchived: Condition = sql`(p.archived or p.namespace_id in (${archivedGroups}))`;
 
 /** Finds the archived projects of a source by index: archived by themselves, or by a group above. */
 const archivedIn = ({ scan, ...rest }: TableSource): TableSource => ({

@@ -34,6 +34,11 @@ export const projects = (db: Db) => db.selectFrom("projects as p").select(projec
 export type Projects = ReturnType<typeof projects>;
 export type ProjectRow = Awaited<ReturnType<Projects["executeTakeFirstOrThrow"]>>;
 
+export const archivedGroups = sql`
+  select s from namespaces a cross join subtree(a.traversal_ids, a.subtree_end) s where a.archived`;
+/** Whether the row of `projects as p` is archived, by itself or by a group above. */
+export const isArchived = sql<boolean>`(p.archived or p.namespace_id in (${archivedGroups}))`;
+
 /** The namespaces of projects, with what projects inherit from them. */
 export const namespacesOfProjects = (db: Db, ids: readonly number[]) =>
   namespaces(db)
