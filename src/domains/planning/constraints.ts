@@ -1,6 +1,6 @@
 import type { Constraints } from "#db/errors.ts";
 import { labelTaken, nameWithComma } from "#domains/planning/labels/actions.ts";
-import { badFields, missing } from "#lib/refusal.ts";
+import { badFields, conflict, missing } from "#lib/refusal.ts";
 
 const noProject = () => missing("Project");
 const noGroup = () => missing("Group");
@@ -25,6 +25,8 @@ export const planningConstraints: Constraints = {
   issues_author_id_fkey: noUser,
   issues_closed_by_id_fkey: noUser,
   issues_moved_to_id_fkey: noIssue,
+  issues_iid_taken: () => conflict("Duplicated issue"),
+  issues_dates_in_order: () => badFields({ due_date: ["must be greater than or equal to start date"] }),
   issue_assignees_issue_id_fkey: noIssue,
   issue_assignees_user_id_fkey: noUser,
   epics_group_id_fkey: noGroup,

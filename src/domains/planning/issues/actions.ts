@@ -1,121 +1,65 @@
 import { sql } from "kysely";
 import type { Static } from "typebox";
-import { hasRole, type ProjectSeen } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
+import type { ProjectSeen } from "#access/containers.ts";
 import type { Tx } from "#db/database.ts";
-import { takeIid } from "#domains/planning/items/iids.ts";
-import { labelsByName } from "#domains/planning/items/labels.ts";
-import { possibleAssignees } from "./assignees.ts";
-import type { SingleIssue } from "./entity.ts";
-import type { NewIssue } from "./params.ts";
-import { presentIssue } from "./present.ts";
-import type { IssueRow } from "./queries.ts";
-import { type IssueViewer, surroundingsOf } from "./views.ts";
+import { applyLabels } from "#domains/planning/items/labels.ts";
+import { namedAssignees, possibleAssignees, setAssignees } from "./assignees.ts";
+import { labelsFrom } from "./new-issue.ts";
+import type { IssueChanges } from "./params.ts";
+import { type IssueRow, issues, lockIssue } from "./queries.ts";
+import { type IssueWrite, permittedChanges, refuseDeletion } from "./rights.ts";
 
-interface IssueWrite extends IssueViewer {
-  readonly tx: Tx;
-  readonly actor: Actor;
-  readonly project: ProjectSeen;
-  ignored(name: string): void;
+type Changes = Partial<Static<typeof IssueChanges>>;
+
+/** Changes an issue. Its time of change stays the same if nothing is different afterwards. */
+export async function changeIssue(write: IssueWrite, params: Static<typeof IssueChanges>): Promise<IssueRow> {
+  const { tx, project, actor } = write;
+  const issue = await lockIssue(tx, project, actor, params.issue_iid);
+  const changes = permittedChanges(write, issue, params);
+  const columns = { ...changedColumns(issue, changes), ...stateColumns(issue, actor, changes.state_event) };
+  const isRelabelled = await relabel(write, issue.id, changes);
+  const isReassigned = await reassign(tx, issue, changes);
+  if (Object.keys(columns).length === 0 && !isRelabelled && !isReassigned) return issue;
+  await tx
+    .updateTable("issues")
+    .set({ ...columns, updated_at: sql`now()` })
+    .where("id", "=", issue.id)
+    .execute();
+  return issues(tx).where("i.id", "=", issue.id).executeTakeFirstOrThrow();
 }
 
-/** What only those who manage the issues of a project decide. */
-const FOR_PLANNERS = ["labels", "assignee_ids", "assignee_id", "due_date", "start_date", "weight", "discussion_locked"];
-const FOR_OWNERS = ["iid", "created_at"];
+const COLUMNS = [
+  ...(["title", "description", "confidential", "discussion_locked", "issue_type"] as const),
+  ...(["weight", "start_date", "due_date"] as const),
+];
 
-/** Leaves out the parameters that the caller may not set, and says so. */
-function permitted<P extends object>({ actor, project, ignored }: IssueWrite, params: P): Partial<P> {
-  const refused = [
-    ...(hasRole(actor, project, "planner") ? [] : FOR_PLANNERS),
-    ...(hasRole(actor, project, "owner") ? [] : FOR_OWNERS),
-  ];
-  return Object.fromEntries(
-    Object.entries(params).filter(([name]) => {
-      const isRefused = refused.includes(name);
-      if (isRefused) ignored(name);
-      return !isRefused;
-    }),
-  ) as Partial<P>;
+/** The columns whose values differ from those of the issue. */
+function changedColumns(issue: IssueRow, changes: Changes) {
+  const changed = COLUMNS.filter((name) => changes[name] !== undefined && changes[name] !== issue[name]);
+  return Object.fromEntries(changed.map((name) => [name, changes[name]]));
 }
 
-/** Creates an issue. Its number is taken by the last statement, since everybody else who creates one waits for it. */
-export async function createIssue(
-  write: IssueWrite,
-  params: Static<typeof NewIssue>,
-): Promise<Static<typeof SingleIssue>> {
-  const { tx, actor, project } = write;
-  const given = { ...permitted(write, params), title: params.title };
-  const labels = await labelsByName(tx, labelContainer(project), given.labels ?? [], true);
-  const assignee_ids = await possibleAssignees(tx, project.id, assigneesIn(given) ?? []);
-  const draft = {
-    project_id: project.id,
-    author_id: actor.user.id,
-    title: given.title,
-    description: given.description ?? null,
-    issue_type: given.issue_type ?? "issue",
-    confidential: given.confidential ?? false,
-    discussion_locked: given.discussion_locked ?? null,
-    weight: given.weight ?? null,
-    start_date: given.start_date ?? null,
-    due_date: given.due_date ?? null,
-    closed_by_id: null,
-    assignee_ids,
-  } as const;
-  const surroundings = await surroundingsOf(tx, [draft], write);
-  const created = await insertIssue(
-    tx,
-    draft,
-    labels.map(({ id }) => id),
-    given,
-  );
-  const row: IssueRow = { ...draft, ...created, state: "opened", closed_at: null, moved_to_id: null };
-  const names = labels.map(({ name }) => name).toSorted();
-  return { ...presentIssue(row, { ...surroundings(row), labels: names, blocking: 0, epic: null }), subscribed: true };
+function stateColumns({ state }: IssueRow, actor: Actor, event: Changes["state_event"]) {
+  if (event === "close" && state === "opened") {
+    return { state: "closed", closed_at: sql<string>`now()`, closed_by_id: actor.user.id } as const;
+  }
+  if (event === "reopen" && state === "closed")
+    return { state: "opened", closed_at: null, closed_by_id: null } as const;
+  return {};
 }
 
-const labelContainer = ({ id, traversal_ids }: ProjectSeen) => ({ project_id: id, traversal_ids });
-
-interface Assignees {
-  readonly assignee_ids?: readonly number[] | null;
-  readonly assignee_id?: number | null;
+async function reassign(tx: Tx, { id, project_id }: IssueRow, changes: Changes): Promise<boolean> {
+  const named = namedAssignees(changes);
+  return named !== undefined && setAssignees(tx, id, await possibleAssignees(tx, project_id, named));
 }
 
-/** The assignees that a request names, by a list or one; undefined if it names none. */
-const assigneesIn = ({ assignee_ids, assignee_id }: Assignees): readonly number[] | undefined =>
-  assignee_ids === undefined
-    ? assignee_id === undefined
-      ? undefined
-      : assignee_id
-        ? [assignee_id]
-        : []
-    : (assignee_ids ?? []);
+const relabel = ({ tx, actor, project }: IssueWrite, id: number, changes: Changes): Promise<boolean> =>
+  applyLabels(tx, actor.user.id, labelsFrom(project), { column: "issue_id", id }, changes);
 
-type Draft = Omit<IssueRow, "id" | "iid" | "created_at" | "updated_at" | "state" | "closed_at" | "moved_to_id">;
-type Created = Pick<IssueRow, "id" | "iid" | "created_at" | "updated_at">;
-
-/** Inserts an issue with its assignees and labels in one statement, which locks the counter of the project. */
-async function insertIssue(
-  tx: Tx,
-  draft: Draft,
-  labelIds: readonly number[],
-  { iid, created_at }: { iid?: number; created_at?: string },
-): Promise<Created> {
-  const { rows } = await sql<Created>`
-    with counter as (${takeIid("issue", draft.project_id, iid)}), issue as (
-      insert into issues (project_id, iid, author_id, title, description, issue_type, confidential, discussion_locked,
-        weight, start_date, due_date, created_at)
-      select ${draft.project_id}, iid, ${draft.author_id}, ${draft.title}, ${draft.description}, ${draft.issue_type},
-        ${draft.confidential}, ${draft.discussion_locked}, ${draft.weight}, ${draft.start_date}, ${draft.due_date},
-        coalesce(${created_at ?? null}, now())
-      from counter returning id, iid, created_at, updated_at
-    ), assigned as (
-      insert into issue_assignees (issue_id, user_id) select id, unnest(${draft.assignee_ids}::bigint[]) from issue
-    ), linked as (
-      insert into label_links (issue_id, label_id) select id, unnest(${labelIds}::bigint[]) from issue
-    ), recorded as (
-      insert into label_events (issue_id, user_id, label_id, action)
-      select id, ${draft.author_id}, unnest(${labelIds}::bigint[]), 'add' from issue
-    )
-    select * from issue`.execute(tx);
-  return rows[0]!;
+export async function deleteIssue(tx: Tx, project: ProjectSeen, actor: Actor, iid: number): Promise<IssueRow> {
+  refuseDeletion(actor, project);
+  const issue = await lockIssue(tx, project, actor, iid);
+  await tx.deleteFrom("issues").where("id", "=", issue.id).execute();
+  return issue;
 }

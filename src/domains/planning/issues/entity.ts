@@ -1,6 +1,7 @@
 import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
+import { LabelDetails } from "#domains/planning/labels/entity.ts";
 import { ISSUE_TYPES } from "./params.ts";
 
 const exact = { additionalProperties: false };
@@ -25,7 +26,9 @@ const issue = {
   updated_at: Time,
   closed_at: Nullable(Time),
   closed_by: Nullable(UserSummary),
-  labels: Type.Array(Text),
+  labels: Type.Array(Type.Union([Text, LabelDetails]), {
+    description: "Names, sorted; with `with_labels_details` objects",
+  }),
   milestone: Type.Null(),
   assignees: Type.Array(UserSummary),
   author: Nullable(UserSummary),
@@ -61,7 +64,7 @@ const issue = {
   ),
   references: Type.Object({ short: Text, relative: Text, full: Text }, exact),
   severity: Type.Literal("UNKNOWN"),
-  moved_to_id: Nullable(Whole),
+  moved_to_id: Type.Union([Whole, Type.Null()], { description: "Null also if the caller may not see that issue" }),
   imported: Type.Boolean(),
   imported_from: Type.Literal("none"),
   service_desk_reply_to: Type.Null(),

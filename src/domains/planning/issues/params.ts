@@ -33,3 +33,28 @@ export const NewIssue = Type.Object({
   iid: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_CHOSEN_IID, ...FOR_OWNERS })),
   created_at: Type.Optional(Type.String({ format: "date-time", ...FOR_OWNERS })),
 });
+
+const CHANGES = ["title", ...Object.keys(details), "state_event", "add_labels", "remove_labels"];
+
+export const IssueChanges = Type.Object(
+  {
+    ...IssueId.properties,
+    title: Type.Optional(Text(255)),
+    ...details,
+    state_event: Type.Optional(Type.Enum(["close", "reopen"])),
+    add_labels: Type.Optional(Nullable(LabelNames)),
+    remove_labels: Type.Optional(Nullable(LabelNames)),
+  },
+  { atLeastOneOf: [CHANGES] },
+);
+
+export const IssueMove = Type.Object({ ...IssueId.properties, to_project_id: Id });
+
+export const IssuePosition = Type.Object(
+  {
+    ...IssueId.properties,
+    move_after_id: Type.Optional(Type.Integer({ minimum: 0, description: "Id of the issue to place it after" })),
+    move_before_id: Type.Optional(Type.Integer({ minimum: 0, description: "Id of the issue to place it before" })),
+  },
+  { atLeastOneOf: [["move_after_id", "move_before_id"]] },
+);

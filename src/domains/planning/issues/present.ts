@@ -11,8 +11,10 @@ export interface IssueSurroundings {
   readonly path: string;
   readonly from: string;
   readonly users: ReadonlyMap<number, UserSummary>;
-  readonly labels: readonly string[];
+  readonly labels: Issue["labels"];
   readonly blocking: number;
+  /** The issue that it was moved to, if the caller may see that. */
+  readonly movedTo: number | null;
   readonly epic: Issue["epic"];
 }
 
@@ -43,7 +45,8 @@ export function presentIssue(row: IssueRow, around: IssueSurroundings): Issue {
     author: around.users.get(row.author_id ?? 0) ?? null,
     assignees,
     assignee: assignees[0] ?? null,
-    labels: [...around.labels],
+    labels: around.labels,
+    moved_to_id: around.movedTo,
     blocking_issues_count: around.blocking,
     epic: around.epic,
     epic_iid: around.epic?.iid ?? null,
@@ -67,7 +70,6 @@ const presentColumns = (row: IssueRow) => ({
   confidential: row.confidential,
   discussion_locked: row.discussion_locked,
   weight: row.weight,
-  moved_to_id: row.moved_to_id,
 });
 
 function presentTasks(description: string | null) {

@@ -3,7 +3,8 @@ import type { ProjectSeen } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
 import type { Db, Tx } from "#db/database.ts";
 import { Refusal } from "#lib/refusal.ts";
-import { issueVisibleIn } from "#domains/planning/items/visibility.ts";
+import { userSummaries } from "#domains/identity/users/queries.ts";
+import { issueVisibleIn, issueVisibleTo } from "#domains/planning/items/visibility.ts";
 
 /** Issues with the ids of their assignees, as rows of `i`. */
 export const issues = (db: Db) =>
@@ -33,6 +34,27 @@ export async function lockIssue(tx: Tx, project: ProjectSeen, actor: Actor, iid:
 const visibleIssue = (db: Db, project: ProjectSeen, actor: Actor | null, iid: number) =>
   issues(db).where("i.project_id", "=", project.id).where("i.iid", "=", iid).where(issueVisibleIn(project, actor));
 
-const noIssue = (): never => {
+/** Finds an issue of any project by its id. */
+export async function requireIssueById(db: Db, actor: Actor, id: number): Promise<IssueRow> {
+  const visible = sql<boolean>`exists (select from projects p where p.id = i.project_id and ${issueVisibleTo(actor)})`;
+  return (await issues(db).where("i.id", "=", id).where(visible).executeTakeFirst()) ?? noIssue();
+}
+
+export const noIssue = (): never => {
   throw new Refusal("missing", "404 Not found");
 };
+
+/** The names of the labels that an issue has. */
+export async function labelNamesOf(db: Db, issueId: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom("label_links as t")
+    .innerJoin("labels as l", "l.id", "t.label_id")
+    .select("l.name")
+    .where("t.issue_id", "=", issueId)
+    .execute();
+  return rows.map(({ name }) => name);
+}
+
+/** The people who take part in an issue. */
+export const participantsOf = (db: Db, { author_id, assignee_ids }: IssueRow) =>
+  userSummaries(db).where("u.id", "=", sql<number>`any(${[author_id ?? 0, ...assignee_ids]}::bigint[])`);

@@ -4,7 +4,9 @@ import type { Db } from "#db/database.ts";
 import { fullPath } from "#domains/foundation/namespaces/queries.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { summariesOf } from "#domains/identity/users/queries.ts";
+import { blockingCounts } from "#domains/planning/items/blocking.ts";
 import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
+import { type LabelDetailsRow, presentLabelDetails } from "#domains/planning/labels/entity.ts";
 import type { Issue } from "./entity.ts";
 import { type IssueSurroundings, presentIssue } from "./present.ts";
 import type { IssueRow } from "./queries.ts";
@@ -15,6 +17,8 @@ export interface IssueViewer {
   readonly site: string;
   readonly project?: { readonly id: number };
   readonly group?: { readonly id: number };
+  /** Whether labels are objects instead of names. */
+  readonly labelDetails?: boolean;
 }
 
 /** Presents issues in the order of the rows with a constant number of statements. */
@@ -22,13 +26,19 @@ export async function issueViews(db: Db, rows: readonly IssueRow[], viewer: Issu
   if (rows.length === 0) return [];
   const surroundings = await surroundingsOf(db, rows, viewer);
   const ids = rows.map(({ id }) => id);
-  const labels = await labelsOf(db, ids);
+  const labels = await labelsOf(db, ids, viewer.labelDetails === true);
+  const seen = await visibleAmong(
+    db,
+    rows.flatMap(({ moved_to_id }) => moved_to_id ?? []),
+    viewer.actor,
+  );
   const blocking = await blockingCounts(db, ids, viewer.actor);
   const epics = await epicsOf(db, ids, viewer.actor);
   return rows.map((row) =>
     presentIssue(row, {
       ...surroundings(row),
-      labels: labels.get(row.id) ?? [],
+      labels: labels(row.id),
+      movedTo: row.moved_to_id !== null && seen.has(row.moved_to_id) ? row.moved_to_id : null,
       blocking: blocking.get(row.id) ?? 0,
       epic: epics.get(row.id) ?? null,
     }),
@@ -88,23 +98,27 @@ async function pathOfGroup(db: Db, id: number): Promise<string | undefined> {
   return row?.path;
 }
 
-/** The names of the labels of issues, sorted. */
-async function labelsOf(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> {
-  const { rows } = await sql<{ issue_id: number; names: string[] }>`
-    select t.issue_id, array_agg(l.name order by l.name) as names
-    from label_links t join labels l on l.id = t.label_id
-    where t.issue_id = any(${ids}::bigint[]) group by t.issue_id`.execute(db);
-  return new Map(rows.map(({ issue_id, names }) => [issue_id, names]));
+/** The labels of issues, sorted by name: the names, or more of each. */
+async function labelsOf(db: Db, ids: readonly number[], withDetails: boolean) {
+  const rows = await db
+    .selectFrom("label_links as t")
+    .innerJoin("labels as l", "l.id", "t.label_id")
+    .select(["t.issue_id", "l.id", "l.name", "l.description", "l.color"])
+    .where("t.issue_id", "=", sql<number>`any(${ids}::bigint[])`)
+    .execute();
+  const sorted = rows.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const byIssue = Map.groupBy(sorted, ({ issue_id }) => issue_id);
+  const present = (row: LabelDetailsRow) => (withDetails ? presentLabelDetails(row) : row.name);
+  return (id: number): Issue["labels"] => (byIssue.get(id) ?? []).map(present);
 }
 
-/** How many open issues each of some issues blocks, as far as the caller may see them. */
-async function blockingCounts(db: Db, ids: readonly number[], actor: Actor | null) {
-  const { rows } = await sql<{ source_id: number; count: number }>`
-    select t.source_id, count(*) as count
-    from issue_links t join issues i on i.id = t.target_id join projects p on p.id = i.project_id
-    where t.source_id = any(${ids}::bigint[]) and t.link_type = 'blocks' and i.state = 'opened'
-      and ${issueVisibleTo(actor)} group by t.source_id`.execute(db);
-  return new Map(rows.map(({ source_id, count }) => [source_id, count]));
+/** Those of some issues that the caller may see. */
+async function visibleAmong(db: Db, ids: readonly number[], actor: Actor | null): Promise<ReadonlySet<number>> {
+  if (ids.length === 0) return new Set();
+  const { rows } = await sql<{ id: number }>`
+    select i.id from issues i join projects p on p.id = i.project_id
+    where i.id = any(${ids}::bigint[]) and ${issueVisibleTo(actor)}`.execute(db);
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** The epics of issues, as far as the caller may see them. */

@@ -1,0 +1,55 @@
+import { sql } from "kysely";
+import type { Static } from "typebox";
+import { type ProjectSeen, requireUse, visibleProject } from "#access/containers.ts";
+import type { Actor } from "#access/principal.ts";
+import type { Databases } from "#db/database.ts";
+import { badRequest, forbidden, missing } from "#lib/refusal.ts";
+import { labelsByName } from "#domains/planning/items/labels.ts";
+import { possibleAssignees } from "./assignees.ts";
+import { insertIssue, labelsFrom } from "./new-issue.ts";
+import type { IssueMove } from "./params.ts";
+import { type IssueRow, issues, labelNamesOf, lockIssue, requireIssue } from "./queries.ts";
+import { type IssueWrite, refuseUnlessManager } from "./rights.ts";
+
+/** The project to move an issue to; one that the caller may not see is answered like a missing one. */
+export async function targetOfMove(
+  db: Databases,
+  actor: Actor,
+  project: ProjectSeen,
+  { issue_iid, to_project_id }: Static<typeof IssueMove>,
+): Promise<ProjectSeen> {
+  await requireIssue(db.write, project, actor, issue_iid);
+  refuseUnlessManager({ actor, project });
+  const target = await visibleProject(db, actor, to_project_id);
+  if (!target) throw missing("Project");
+  requireUse(actor, target, "issues");
+  refuseUnlessManager({ actor, project: target });
+  if (target.archived) throw forbidden("The project is archived");
+  return target;
+}
+
+/**
+ * Moves an issue to another project: a new issue there, and the old one is closed and refers to it. The new one has the
+ * labels that its project has by the same names. The issue is locked first, and the counter of the target by the last
+ * statement, as in every other write, so that no two wait for each other.
+ */
+export async function moveIssue(write: IssueWrite, target: ProjectSeen, iid: number): Promise<IssueRow> {
+  const { tx, project, actor } = write;
+  const issue = await lockIssue(tx, project, actor, iid);
+  if (issue.moved_to_id !== null) throw badRequest("Cannot move an issue that has already been moved");
+  if (target.id === project.id) throw badRequest("Cannot move an issue to the project that it is in");
+  const labels = await labelsByName(tx, labelsFrom(target), await labelNamesOf(tx, issue.id), false);
+  const draft = {
+    ...issue,
+    project_id: target.id,
+    assignee_ids: await possibleAssignees(tx, target.id, issue.assignee_ids),
+  };
+  const { id } = await insertIssue(tx, draft, {
+    labelIds: labels.map((label) => label.id),
+    userId: actor.user.id,
+    also: sql`update issues old set state = 'closed', closed_at = coalesce(old.closed_at, now()),
+        closed_by_id = coalesce(old.closed_by_id, ${actor.user.id}), updated_at = now(), moved_to_id = issue.id
+      from issue where old.id = ${issue.id}`,
+  });
+  return issues(tx).where("i.id", "=", id).executeTakeFirstOrThrow();
+}

@@ -1,0 +1,90 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Static } from "typebox";
+import type { ProjectSeen } from "#access/containers.ts";
+import type { Tx } from "#db/database.ts";
+import { takeIid } from "#domains/planning/items/iids.ts";
+import { labelsByName } from "#domains/planning/items/labels.ts";
+import { namedAssignees, possibleAssignees } from "./assignees.ts";
+import type { SingleIssue } from "./entity.ts";
+import type { NewIssue } from "./params.ts";
+import { presentIssue } from "./present.ts";
+import type { IssueRow } from "./queries.ts";
+import { type IssueWrite, permittedInNew } from "./rights.ts";
+import { surroundingsOf } from "./views.ts";
+
+/** Creates an issue. Its number is taken by the last statement, since everybody else who creates one waits for it. */
+export async function createIssue(
+  write: IssueWrite,
+  params: Static<typeof NewIssue>,
+): Promise<Static<typeof SingleIssue>> {
+  const { tx, actor, project } = write;
+  const given = permittedInNew(write, params);
+  const labels = await labelsByName(tx, labelsFrom(project), given.labels ?? [], true);
+  const draft: Draft = {
+    project_id: project.id,
+    author_id: actor.user.id,
+    title: params.title,
+    description: given.description ?? null,
+    issue_type: given.issue_type ?? "issue",
+    confidential: given.confidential ?? false,
+    discussion_locked: given.discussion_locked ?? null,
+    weight: given.weight ?? null,
+    start_date: given.start_date ?? null,
+    due_date: given.due_date ?? null,
+    ...{ state: "opened", closed_at: null, closed_by_id: null },
+    assignee_ids: await possibleAssignees(tx, project.id, namedAssignees(given) ?? []),
+  };
+  const surroundings = await surroundingsOf(tx, [draft], write);
+  const labelIds = labels.map(({ id }) => id);
+  const created = await insertIssue(tx, draft, { ...given, labelIds, userId: actor.user.id });
+  const row: IssueRow = { ...draft, ...created, moved_to_id: null };
+  const names = labels.map(({ name }) => name).toSorted();
+  const around = { ...surroundings(row), labels: names, blocking: 0, epic: null, movedTo: null };
+  return { ...presentIssue(row, around), subscribed: true };
+}
+
+/** Where the labels of a project's issues come from. */
+export const labelsFrom = ({ id, traversal_ids }: ProjectSeen) => ({ project_id: id, traversal_ids });
+
+export type Draft = Omit<IssueRow, "id" | "iid" | "created_at" | "updated_at" | "moved_to_id">;
+type Created = Pick<IssueRow, "id" | "iid" | "created_at" | "updated_at">;
+
+interface Insertion {
+  readonly labelIds: readonly number[];
+  /** Who adds the labels. */
+  readonly userId: number;
+  readonly iid?: number;
+  readonly created_at?: string;
+  /** A further part of the statement, which may refer to the row `issue`. */
+  readonly also?: RawBuilder<unknown>;
+}
+
+/** Leaves room between the positions of two issues for those that are moved there. */
+export const POSITION_STEP = 2 ** 20;
+
+/** Inserts an issue with its assignees and labels in one statement, which locks the counter of the project. */
+export async function insertIssue(
+  tx: Tx,
+  draft: Draft,
+  { labelIds, userId, iid, created_at, also = sql`select` }: Insertion,
+): Promise<Created> {
+  const { rows } = await sql<Created>`
+    with counter as (${takeIid("issue", draft.project_id, iid)}), issue as (
+      insert into issues (project_id, iid, author_id, title, description, issue_type, confidential, discussion_locked,
+        weight, start_date, due_date, state, closed_at, closed_by_id, created_at, relative_position)
+      select ${draft.project_id}, iid, ${draft.author_id}, ${draft.title}, ${draft.description}, ${draft.issue_type},
+        ${draft.confidential}, ${draft.discussion_locked}, ${draft.weight}, ${draft.start_date}, ${draft.due_date},
+        ${draft.state}, ${draft.closed_at}, ${draft.closed_by_id}, coalesce(${created_at ?? null}, now()),
+        iid * ${sql.lit(POSITION_STEP)}::bigint
+      from counter returning id, iid, created_at, updated_at
+    ), assigned as (
+      insert into issue_assignees (issue_id, user_id) select id, unnest(${draft.assignee_ids}::bigint[]) from issue
+    ), linked as (
+      insert into label_links (issue_id, label_id) select id, unnest(${labelIds}::bigint[]) from issue
+    ), recorded as (
+      insert into label_events (issue_id, user_id, label_id, action)
+      select id, ${userId}, unnest(${labelIds}::bigint[]), 'add' from issue
+    ), also as (${also})
+    select * from issue`.execute(tx);
+  return rows[0]!;
+}
