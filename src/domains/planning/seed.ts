@@ -18,7 +18,7 @@ const COLORS = "array['#d9534f','#f0ad4e','#5cb85c','#428bca','#7f8c8d']";
 const LABELS = `
   insert into labels (group_id, project_id, name, description, color, archived, created_at)
   select group_id, project_id, coalesce((names)[k], 'Area ' || k), case when k % 3 = 1 then 'What is ' || (names)[k] end,
-    (${COLORS})[1 + ${dice("n", 80)} % 5], ${dice("n + k", 81)} % 20 = 7,
+    (${COLORS})[1 + ${dice("n", 80)} % 5], ${dice("(n + k)", 81)} % 20 = 7,
     '2021-01-01T00:00:00Z'::timestamptz + n * interval '7 minutes'
   from (
     select id as group_id, null::bigint as project_id, n, case n when 1 then 505 else 5 end as count,
