@@ -14,6 +14,8 @@ export interface PagingOptions {
   readonly id: string;
   /** The name of the items in messages to callers; the title of their schema if left out. */
   readonly type?: string;
+  /** Items a page if the request does not say; 20 if left out. */
+  readonly perPage?: number;
   /** Whether `page_token` names a position, as in lists that come from git. */
   readonly pageToken?: true;
 }
@@ -98,7 +100,7 @@ export interface PagingInput {
 /** Checks the paging parameters, before the handler runs. */
 export function readPaging(options: PagingOptions, input: PagingInput) {
   if (input.per_page !== undefined && input.per_page < 1) throw badParameter("per_page has a value not allowed");
-  const perPage = Math.min(input.per_page ?? 20, MAX_PER_PAGE);
+  const perPage = Math.min(input.per_page ?? options.perPage ?? 20, MAX_PER_PAGE);
   const page = Math.max(input.page ?? 1, 1);
   const byPosition = input.pagination === "keyset";
   const keyset = byPosition && options.keyset !== undefined;

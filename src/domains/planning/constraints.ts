@@ -42,6 +42,8 @@ export const planningConstraints: Constraints = {
   label_events_user_id_fkey: noUser,
   issue_links_source_id_fkey: noIssue,
   issue_links_target_id_fkey: noIssue,
+  issue_links_pair_taken: () => conflict("Issue(s) already assigned"),
   epic_links_source_id_fkey: noEpic,
   epic_links_target_id_fkey: noEpic,
+  epic_links_pair_taken: () => conflict("Epic(s) already assigned"),
 };

@@ -9,8 +9,13 @@ import { issues } from "./issues/routes.ts";
 import { mergeLabels, removeLabelLinks } from "./labels/jobs.ts";
 import { groupLabels, projectLabels } from "./labels/routes.ts";
 import { planningSeeds } from "./seed.ts";
+import { labelEvents } from "./label-events/routes.ts";
+import { epicLinks } from "./links/epic-routes.ts";
+import { issueLinks } from "./links/issue-routes.ts";
 
-const resources: Resources = { epics, childEpics, epicIssues, issues, projectLabels, groupLabels };
+const labels: Resources = { projectLabels, groupLabels, labelEvents };
+const links: Resources = { epicLinks, issueLinks };
+const resources: Resources = { epics, childEpics, epicIssues, issues, ...labels, ...links };
 
 export const planning: Domain = {
   resources,

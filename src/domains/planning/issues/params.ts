@@ -1,11 +1,11 @@
 import Type from "typebox";
 import { DateOnly, Flag, Id, Nullable, Text } from "#http/params/vocabulary.ts";
 import { ProjectId } from "#domains/organization/projects/params.ts";
-import { Count, Iid, LabelNames } from "#domains/planning/items/params.ts";
+import { Count, LabelNames } from "#domains/planning/items/params.ts";
 
 export const ISSUE_TYPES = ["issue", "incident", "task", "test_case"] as const;
 
-export const IssueId = Type.Object({ ...ProjectId.properties, issue_iid: Iid });
+export const IssueId = Type.Object({ ...ProjectId.properties, issue_iid: Id });
 
 const MAX_ASSIGNEES = 200;
 

@@ -32,7 +32,10 @@ export async function lockIssue(tx: Tx, project: ProjectSeen, actor: Actor, iid:
 }
 
 const visibleIssue = (db: Db, project: ProjectSeen, actor: Actor | null, iid: number) =>
-  issues(db).where("i.project_id", "=", project.id).where("i.iid", "=", iid).where(issueVisibleIn(project, actor));
+  issues(db)
+    .where("i.project_id", "=", project.id)
+    .where(sql<boolean>`i.iid = ${iid}::bigint`)
+    .where(issueVisibleIn(project, actor));
 
 /** Finds an issue of any project by its id. */
 export async function requireIssueById(db: Db, actor: Actor, id: number): Promise<IssueRow> {

@@ -21,6 +21,10 @@ type Writer = Pick<IssueWrite, "actor" | "project">;
 
 const isManager = ({ actor, project }: Writer) => hasRole(actor, project, MANAGER);
 
+/** Whether somebody who sees an issue may change it: those who manage, wrote or work on it. */
+export const mayUpdate = (writer: Writer, { author_id, assignee_ids }: IssueRow): boolean =>
+  isManager(writer) || author_id === writer.actor.user.id || assignee_ids.includes(writer.actor.user.id);
+
 export function refuseUnlessManager(writer: Writer) {
   if (!isManager(writer)) throw needsRole(MANAGER, "project");
 }

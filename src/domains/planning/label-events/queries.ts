@@ -1,0 +1,56 @@
+import { type RawBuilder, sql } from "kysely";
+import type { GroupSeen } from "#access/containers.ts";
+import type { Actor } from "#access/principal.ts";
+import { groupVisibleTo, visibleTo } from "#access/visible.ts";
+import type { Db } from "#db/database.ts";
+import { missing } from "#lib/refusal.ts";
+import { type EpicRow, epics, noEpic } from "#domains/planning/epics/queries.ts";
+import { epicVisibleIn } from "#domains/planning/items/visibility.ts";
+import type { LabelContainer, LabelledItem } from "#domains/planning/items/labels.ts";
+
+/** The item whose events an actor reads, and where its labels usually come from. */
+export interface EventSource extends LabelledItem {
+  readonly container: LabelContainer;
+  readonly actor: Actor;
+}
+
+/**
+ * The label events of an item that an actor may see. An event whose label belongs to a project or group that is hidden
+ * from the actor is left out; one whose label was deleted stays.
+ */
+export const eventsOf = (db: Db, { column, id, container, actor }: EventSource) =>
+  db
+    .selectFrom("label_events as v")
+    .leftJoin("labels as l", "l.id", "v.label_id")
+    .select(["v.id", "v.user_id", "v.action", "v.created_at"])
+    .select(["l.id as label_id", "l.name", "l.description", "l.color"])
+    .where(sql<boolean>`${sql.ref(`v.${column}`)} = ${id}`)
+    .where(sql<boolean>`(l.id is null or ${isReadable(container, actor)})`);
+
+export type LabelEventRow = Awaited<ReturnType<ReturnType<typeof eventsOf>["executeTakeFirstOrThrow"]>>;
+
+/** Whether an actor who sees an item of the container may see the row of `labels as l`. */
+function isReadable(container: LabelContainer, actor: Actor): RawBuilder<boolean> {
+  const own = "project_id" in container ? sql`l.project_id = ${container.project_id}` : sql`false`;
+  return sql`(${own} or l.group_id = any(${container.traversal_ids}::bigint[])
+    or exists (select from projects p where p.id = l.project_id and ${visibleTo(actor)})
+    or exists (select from namespaces n where n.id = l.group_id and ${groupVisibleTo(actor)}))`;
+}
+
+export async function requireLabelEvent(db: Db, source: EventSource, id: number): Promise<LabelEventRow> {
+  const row = await eventsOf(db, source).where("v.id", "=", id).executeTakeFirst();
+  if (!row) throw missing("ResourceLabelEvent");
+  return row;
+}
+
+/** Finds an epic of a group by its id, or else by its number; one that the actor may not see counts as missing. */
+export async function requireEpicByAnyId(db: Db, group: GroupSeen, actor: Actor, idOrIid: number): Promise<EpicRow> {
+  const epic = await epics(db)
+    .where("e.group_id", "=", group.id)
+    .where(sql<boolean>`(e.id = ${idOrIid} or e.iid = ${idOrIid}::bigint)`)
+    .where(epicVisibleIn(group, actor))
+    .orderBy(sql`e.id = ${idOrIid}`, "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return epic ?? noEpic();
+}
