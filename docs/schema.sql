@@ -398,6 +398,7 @@ CREATE INDEX epics_closed_by ON public.epics USING btree (closed_by_id) WHERE (c
 CREATE UNIQUE INDEX epics_iid_taken ON public.epics USING btree (group_id, iid);
 CREATE INDEX epics_of_author ON public.epics USING btree (author_id) WHERE (author_id IS NOT NULL);
 CREATE INDEX epics_of_group_by_created_at ON public.epics USING btree (group_id, created_at, id);
+CREATE INDEX epics_of_group_by_title ON public.epics USING btree (group_id, title, id);
 CREATE INDEX epics_of_group_by_updated_at ON public.epics USING btree (group_id, updated_at, id);
 CREATE INDEX epics_of_parent ON public.epics USING btree (parent_id, relative_position, id) WHERE (parent_id IS NOT NULL);
 CREATE INDEX epics_words ON public.epics USING gin (search_text gin_trgm_ops);

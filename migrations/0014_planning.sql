@@ -111,6 +111,7 @@ create table epics (
 create unique index epics_iid_taken on epics (group_id, iid);
 create index epics_of_group_by_created_at on epics (group_id, created_at, id);
 create index epics_of_group_by_updated_at on epics (group_id, updated_at, id);
+create index epics_of_group_by_title on epics (group_id, title, id);
 create index epics_of_parent on epics (parent_id, relative_position, id) where parent_id is not null;
 create index epics_of_author on epics (author_id) where author_id is not null;
 create index epics_closed_by on epics (closed_by_id) where closed_by_id is not null;

@@ -2,11 +2,14 @@ import { randomInt } from "node:crypto";
 import type { Contract, FixtureContext, Parent } from "#test/contract.ts";
 import { inGroup, READ, WRITE } from "#test/matrix/line.ts";
 import { insertForIds, project, type Row, word } from "#test/matrix/rows.ts";
+import { any, BY_OFFSET, common, FIRST, list, none, PLACES, unskippable } from "#test/plans/request.ts";
 
 const EPIC = { child: "epic", inner: true } as const;
 const READ_ONLY = { answers: { archived: 403, "archived above": 403 } } as const;
 const UNAUDITED = { unaudited: true } as const;
 const MAX_IID = 2 ** 31;
+/** As many as a list needs to be paged. */
+const FEW = [1, 2, 3, 4, 5];
 
 type Db = FixtureContext["db"];
 type Group = Pick<Parent, "id" | "acting">;
@@ -91,7 +94,7 @@ export const contract: Contract = {
       ...READ_ONLY,
       except: ["reporter", "developer", "maintainer"],
     }),
-    "GET /groups/:id/epics/:epic_iid/epics": inGroup("viewer", 200, READ, EPIC),
+    "GET /groups/:id/epics/:epic_iid/epics": inGroup("viewer", 200, READ, { ...EPIC, child: "epic with child epics" }),
     "POST /groups/:id/epics/:epic_iid/epics": inGroup("planner", 201, WRITE, {
       ...EPIC,
       ...READ_ONLY,
@@ -114,7 +117,7 @@ export const contract: Contract = {
       ...READ_ONLY,
       child: "child epic",
     }),
-    "GET /groups/:id/epics/:epic_iid/issues": inGroup("viewer", 200, READ, EPIC),
+    "GET /groups/:id/epics/:epic_iid/issues": inGroup("viewer", 200, READ, { ...EPIC, child: "epic with issues" }),
     "POST /groups/:id/epics/:epic_iid/issues/:issue_id": inGroup("planner", 201, WRITE, {
       ...EPIC,
       ...READ_ONLY,
@@ -135,6 +138,51 @@ export const contract: Contract = {
   tables: ["epics", "epic_counters", "epic_issues"],
   cascades: ["epic_counters.group_id"],
   differing: ["iid", "title"],
+  plans: {
+    // The group with the most epics, one of its subgroups, the author of some, and epics with children and issues.
+    sample: `select g.group_id as largest, (select min(id) from namespaces where parent_id = g.group_id) as subgroup,
+        (select author_id from epics where group_id = g.group_id order by id limit 1) as author,
+        (select p.iid from epics p join epics c on c.parent_id = p.id where p.group_id = g.group_id
+          group by p.id order by count(*) desc, p.id limit 1) as parent,
+        (select e.iid from epics e where e.group_id = g.group_id
+          order by (select count(*) from epic_issues l where l.epic_id = e.id) desc, e.id limit 1) as planned
+      from (select group_id from epics group by group_id order by count(*) desc, group_id limit 1) g`,
+    requests: ({ largest, subgroup, author, parent, planned }) => [
+      ...list(`/groups/${largest}/epics`, {
+        callers: ["member of the largest", "administrator"],
+        orders: ["", "order_by=updated_at&sort=asc", "order_by=title"],
+        places: PLACES,
+      }),
+      ...list(`/groups/${largest}/epics`, {
+        callers: ["member of the largest", "administrator"],
+        filters: [
+          ...["include_descendant_groups=false", unskippable("state=opened"), unskippable("state=closed")],
+          ...[unskippable("confidential=false"), any("confidential=true"), `author_id=${author}`, "iids[]=7"],
+          ...[unskippable("labels=Bug"), unskippable("labels=None"), unskippable("labels=Any"), none("labels=Nothing")],
+          ...[
+            unskippable("not[labels]=Bug"),
+            any("labels=Bug,Urgent"),
+            none("search=nothing"),
+            common("search=harbour"),
+          ],
+          ...["created_after=2021-02-01T00:00:00Z", "include_ancestor_groups=true", any("parent_id=1")],
+        ],
+        places: ["", "page=100&per_page=100", "pagination=keyset&per_page=100"],
+      }),
+      ...list(`/groups/${subgroup}/epics`, { filters: ["", "include_ancestor_groups=true"], places: FIRST }),
+      ...list(`/groups/${largest}/epics/${parent}`, { places: FIRST }),
+      ...list(`/groups/${largest}/epics/${parent}/epics`, { places: BY_OFFSET }),
+      ...list(`/groups/${largest}/epics/${planned}/issues`, { filters: [any("")], places: BY_OFFSET }),
+    ],
+    indexes: ({ largest, parent }) => ({
+      epics_of_group_by_created_at: `/groups/${largest}/epics?pagination=keyset&per_page=100`,
+      epics_of_group_by_updated_at: `/groups/${largest}/epics?order_by=updated_at&pagination=keyset&per_page=100`,
+      epics_of_group_by_title: `/groups/${largest}/epics?order_by=title&pagination=keyset&per_page=100`,
+      epics_of_parent: `/groups/${largest}/epics/${parent}/epics`,
+      epics_words: `/groups/${largest}/epics?search=nothing`,
+      label_links_of_epic: `/groups/${largest}/epics?per_page=100`,
+    }),
+  },
   fixtures: {
     epic: {
       parents: ["group"],
@@ -145,6 +193,20 @@ export const contract: Contract = {
     "lone epic": {
       parents: ["group"],
       make: ({ db }, parents) => withOthers(db, parents, () => insertEpics(db, parents)),
+    },
+    "epic with child epics": {
+      parents: ["group"],
+      async make({ db }, parents) {
+        const made = await withOthers(db, parents, ...FEW.map(() => childrenIn(db, parents)));
+        return made.map(([iid = 0]) => iid);
+      },
+    },
+    "epic with issues": {
+      parents: ["group"],
+      async make({ db }, parents) {
+        const made = await withOthers(db, parents, ...FEW.map(() => plannedIn(db, parents)));
+        return made.map(([iid = 0]) => iid);
+      },
     },
     "child epic": { parents: ["group"], make: ({ db }, parents) => withOthers(db, parents, childrenIn(db, parents)) },
     "ordered child epics": {
