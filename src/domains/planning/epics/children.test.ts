@@ -141,10 +141,7 @@ describe("child epics", () => {
       assert.deepEqual([status, body], [422, { message: added }]);
     assert.equal((await on.put(group, open.iid, { parent_id: secret.id, confidential: true })).status, 200);
     const opened = await on.put(group, open.iid, { confidential: false });
-    assert.deepEqual(
-      [opened.status, opened.body.message],
-      [422, "The parent is confidential, so its child epics must be confidential too"],
-    );
+    assert.deepEqual([opened.status, opened.body.message], [422, "The epic must stay confidential"]);
     assert.equal((await on.put(group, secret.iid, { confidential: false })).status, 200);
     assert.equal((await on.put(group, open.iid, { confidential: false })).status, 200);
     const closed = await on.put(group, secret.iid, { confidential: true });
@@ -211,7 +208,7 @@ describe("child epics", () => {
     assert.equal((await app.post(`/groups/${below.id}/transfer`, { token })).status, 201);
     const lone = await on.created(below);
     const { status, body } = await add(below, inner, lone);
-    const message = "The parent or one of the child epics has relatives in another top-level group";
+    const message = "The parent and all child epics must be in one top-level group";
     assert.deepEqual([status, body], [422, { message }]);
     assert.equal((await on.put(below, inner.iid, { parent_id: null })).status, 200);
     assert.equal((await add(below, inner, lone)).status, 201);

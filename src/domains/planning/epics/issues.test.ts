@@ -135,6 +135,11 @@ describe("the issues of epics", () => {
       [422, { message: "A confidential epic cannot have an issue that is not confidential" }],
     );
     assert.equal((await add(group, secret, confidential.id)).status, 201);
+    const opened = await app.put(`/projects/${project}/issues/${confidential.iid}`, {
+      token: group.owner.token,
+      payload: { confidential: false },
+    });
+    assert.deepEqual([opened.status, opened.body], [422, { message: "The issue must stay confidential" }]);
     const epic = await on.created(group);
     await add(group, epic, open.id);
     const closed = await on.put(group, epic.iid, { confidential: true });

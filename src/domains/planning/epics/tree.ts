@@ -66,7 +66,7 @@ export async function placeBelow(tx: Tx, parent: EpicRow, placed: Placed): Promi
   const [root = 0] = ids;
   const { levels, is_circle, is_apart, children } = await shapeOf(tx, parent.id, placed.id ?? 0, root);
   if (is_circle) throw unprocessable("An epic cannot be below itself or one of its own child epics");
-  if (is_apart) throw unprocessable("The parent or one of the child epics has relatives in another top-level group");
+  if (is_apart) throw unprocessable("The parent and all child epics must be in one top-level group");
   if (levels > MAX_LEVELS) throw unprocessable(`Epics cannot be nested in more than ${MAX_LEVELS} levels`);
   if (children >= MAX_CHILDREN) throw unprocessable(`An epic cannot have more than ${MAX_CHILDREN} child epics`);
   return lastPosition(tx, "epics", parent.id);
@@ -102,7 +102,10 @@ async function shapeOf(tx: Tx, parentId: number, childId: number, root: number):
   return rows[0] ?? { levels: 0, is_circle: false, is_apart: false, children: 0 };
 }
 
-/** Refuses a change of `confidential` after which a confidential epic had a child or an issue that is not. */
+/**
+ * Refuses a change of `confidential` after which a confidential epic had a child or an issue that is not. It does not
+ * tell of the parent, which the caller may not see.
+ */
 export async function checkConfidential(
   tx: Tx,
   { id, parent_id, confidential }: Pick<EpicRow, "id" | "parent_id" | "confidential">,
@@ -117,6 +120,6 @@ export async function checkConfidential(
   throw unprocessable(
     confidential
       ? "A confidential epic cannot have issues or child epics that are not confidential"
-      : "The parent is confidential, so its child epics must be confidential too",
+      : "The epic must stay confidential",
   );
 }

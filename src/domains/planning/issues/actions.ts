@@ -3,12 +3,15 @@ import type { Static } from "typebox";
 import type { Actor } from "#access/principal.ts";
 import type { ProjectSeen } from "#access/containers.ts";
 import type { Tx } from "#db/database.ts";
+import { unprocessable } from "#lib/refusal.ts";
 import { applyLabels } from "#domains/planning/items/labels.ts";
+import { refuseDeletion } from "#domains/planning/items/rights.ts";
+import { stateColumns } from "#domains/planning/items/states.ts";
 import { namedAssignees, possibleAssignees, setAssignees } from "./assignees.ts";
 import { labelsFrom } from "./new-issue.ts";
 import type { IssueChanges } from "./params.ts";
 import { type IssueRow, issues, lockIssue } from "./queries.ts";
-import { type IssueWrite, permittedChanges, refuseDeletion } from "./rights.ts";
+import { type IssueWrite, permittedChanges } from "./rights.ts";
 
 type Changes = Partial<Static<typeof IssueChanges>>;
 
@@ -18,6 +21,7 @@ export async function changeIssue(write: IssueWrite, params: Static<typeof Issue
   const issue = await lockIssue(tx, project, actor, params.issue_iid);
   const changes = permittedChanges(write, issue, params);
   const columns = { ...changedColumns(issue, changes), ...stateColumns(issue, actor, changes.state_event) };
+  if (changes.confidential === false && issue.confidential) await refuseInConfidentialEpic(tx, issue.id);
   const isRelabelled = await relabel(write, issue.id, changes);
   const isReassigned = await reassign(tx, issue, changes);
   if (Object.keys(columns).length === 0 && !isRelabelled && !isReassigned) return issue;
@@ -40,13 +44,15 @@ function changedColumns(issue: IssueRow, changes: Changes) {
   return Object.fromEntries(changed.map((name) => [name, changes[name]]));
 }
 
-function stateColumns({ state }: IssueRow, actor: Actor, event: Changes["state_event"]) {
-  if (event === "close" && state === "opened") {
-    return { state: "closed", closed_at: sql<string>`now()`, closed_by_id: actor.user.id } as const;
-  }
-  if (event === "reopen" && state === "closed")
-    return { state: "opened", closed_at: null, closed_by_id: null } as const;
-  return {};
+/**
+ * A confidential epic has confidential issues only. It is locked, so that it does not become so meanwhile; the refusal
+ * does not tell of it, since the caller may not see it.
+ */
+async function refuseInConfidentialEpic(tx: Tx, issueId: number) {
+  const { rows } = await sql<{ confidential: boolean }>`
+    select e.confidential from epic_issues t join epics e on e.id = t.epic_id
+    where t.issue_id = ${issueId} for share of e`.execute(tx);
+  if (rows[0]?.confidential) throw unprocessable("The issue must stay confidential");
 }
 
 async function reassign(tx: Tx, { id, project_id }: IssueRow, changes: Changes): Promise<boolean> {
@@ -58,7 +64,7 @@ const relabel = ({ tx, actor, project }: IssueWrite, id: number, changes: Change
   applyLabels(tx, actor.user.id, labelsFrom(project), { column: "issue_id", id }, changes);
 
 export async function deleteIssue(tx: Tx, project: ProjectSeen, actor: Actor, iid: number): Promise<IssueRow> {
-  refuseDeletion(actor, project);
+  refuseDeletion(actor, project, "project");
   const issue = await lockIssue(tx, project, actor, iid);
   await tx.deleteFrom("issues").where("id", "=", issue.id).execute();
   return issue;

@@ -1,7 +1,6 @@
 import { hasRole, type ProjectSeen } from "#access/containers.ts";
-import { type Actor, isAdministrator } from "#access/principal.ts";
-import { LEVELS, needsRole } from "#access/roles.ts";
-import { forbidden } from "#lib/refusal.ts";
+import type { Actor } from "#access/principal.ts";
+import { needsRole } from "#access/roles.ts";
 import type { Tx } from "#db/database.ts";
 import type { IssueRow } from "./queries.ts";
 import type { IssueViewer } from "./views.ts";
@@ -60,9 +59,3 @@ function permitted<P extends object>(write: IssueWrite, params: P, byOthers: rea
 }
 
 const IN_PATH = ["id", "issue_iid"];
-
-/** Refuses those who may not delete an issue. Planners may, unlike the roles between them and Owners. */
-export function refuseDeletion(actor: Actor, { level }: ProjectSeen) {
-  if (isAdministrator(actor) || level === LEVELS.planner || level >= LEVELS.owner) return;
-  throw forbidden("This takes the role Planner or Owner in the project");
-}
