@@ -19,6 +19,7 @@ const clients = [
       "python_git.py",
       "python_clusters.py",
       "python_labels.py",
+      "python_issues.py",
     ],
   },
   {
@@ -32,6 +33,7 @@ const clients = [
       "ruby_git.rb",
       "ruby_clusters.rb",
       "ruby_labels.rb",
+      "ruby_issues.rb",
     ],
   },
   {
@@ -45,6 +47,7 @@ const clients = [
       "gitbeaker-git.ts",
       "gitbeaker-monitoring.ts",
       "gitbeaker-labels.ts",
+      "gitbeaker-issues.ts",
     ],
   },
 ];

@@ -63,9 +63,14 @@ export const contract: Contract = {
   fixtures: {
     issue: {
       parents: ["project"],
-      async make({ db }, parents) {
+      async make({ db, person }, parents) {
         const rows = parents.map(({ id }) => issueRow(id, null));
-        await insert(db, "issues", rows);
+        const ids = await insertForIds(db, "issues", rows, "title");
+        const people = await Promise.all(
+          ["first", "second", "third", "fourth"].map((name) => person(`assignee ${name}`)),
+        );
+        const assignees = ids.flatMap((issue_id) => people.map((user_id) => ({ issue_id, user_id })));
+        await insert(db, "issue_assignees", assignees);
         return rows.map(({ iid }) => iid);
       },
     },

@@ -169,7 +169,11 @@ export const issues = {
     }),
     async handle({ params, target, ...write }) {
       const issue = await moveIssue(write, target, params.issue_iid);
-      write.audit({ ...targetOf(issue), details: { from_project: write.project.id, from_iid: params.issue_iid } });
+      const { iid: to_iid, project_id: to_project } = issue;
+      write.audit({
+        ...targetOf({ ...issue, iid: params.issue_iid, project_id: write.project.id }),
+        details: { to_project, to_iid },
+      });
       return issueView(write.tx, issue, { ...write, project: target });
     },
   }),
