@@ -553,8 +553,10 @@ CREATE UNIQUE INDEX issues_iid_taken ON public.issues USING btree (project_id, i
 CREATE INDEX issues_moved_to ON public.issues USING btree (moved_to_id) WHERE (moved_to_id IS NOT NULL);
 CREATE INDEX issues_of_author ON public.issues USING btree (author_id, created_at, id);
 CREATE INDEX issues_of_project_by_created_at ON public.issues USING btree (project_id, created_at, id);
-CREATE INDEX issues_of_project_by_due_date ON public.issues USING btree (project_id, due_date, id) WHERE (due_date IS NOT NULL);
+CREATE INDEX issues_of_project_by_due_date ON public.issues USING btree (project_id, due_date, id);
+CREATE INDEX issues_of_project_by_position ON public.issues USING btree (project_id, relative_position, id);
 CREATE INDEX issues_of_project_by_updated_at ON public.issues USING btree (project_id, updated_at, id);
+CREATE INDEX issues_of_project_by_weight ON public.issues USING btree (project_id, weight, id);
 CREATE INDEX issues_words ON public.issues USING gin (search_text gin_trgm_ops);
 
 create table job_totals (
@@ -663,6 +665,7 @@ create table labels (
   constraint labels_name_length CHECK (((length(name) >= 1) AND (length(name) <= 255))),
   constraint labels_one_container CHECK ((num_nonnulls(project_id, group_id) = 1))
 );
+CREATE INDEX labels_by_name ON public.labels USING btree (name);
 CREATE UNIQUE INDEX labels_of_group_taken ON public.labels USING btree (group_id, name) WHERE (group_id IS NOT NULL);
 CREATE UNIQUE INDEX labels_of_project_taken ON public.labels USING btree (project_id, name) WHERE (project_id IS NOT NULL);
 

@@ -15,6 +15,7 @@ create table labels (
 );
 create unique index labels_of_project_taken on labels (project_id, name) where project_id is not null;
 create unique index labels_of_group_taken on labels (group_id, name) where group_id is not null;
+create index labels_by_name on labels (name);
 
 -- Each project ranks the labels that it uses, those of its groups included.
 create table label_priorities (
@@ -67,7 +68,9 @@ create table issues (
 create unique index issues_iid_taken on issues (project_id, iid);
 create index issues_of_project_by_created_at on issues (project_id, created_at, id);
 create index issues_of_project_by_updated_at on issues (project_id, updated_at, id);
-create index issues_of_project_by_due_date on issues (project_id, due_date, id) where due_date is not null;
+create index issues_of_project_by_due_date on issues (project_id, due_date, id);
+create index issues_of_project_by_weight on issues (project_id, weight, id);
+create index issues_of_project_by_position on issues (project_id, relative_position, id);
 create index issues_by_created_at on issues (created_at, id);
 create index issues_by_updated_at on issues (updated_at, id);
 create index issues_of_author on issues (author_id, created_at, id);
