@@ -1,6 +1,7 @@
 import { clone } from "./clone.ts";
 import { getUser } from "./get-user.ts";
 import { idle } from "./idle.ts";
+import { iids } from "./iids.ts";
 import { jobs } from "./jobs.ts";
 import { keyset } from "./keyset.ts";
 import { listUsers } from "./list-users.ts";
@@ -12,6 +13,7 @@ import { type Options, readOptions } from "./support/options.ts";
 const BENCHES: Readonly<Record<string, (options: Options) => Promise<Figure[]>>> = {
   startup,
   idle,
+  iids,
   jobs,
   keyset,
   "get-user": getUser,

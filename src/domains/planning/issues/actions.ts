@@ -64,8 +64,8 @@ const relabel = ({ tx, actor, project }: IssueWrite, id: number, changes: Change
   applyLabels(tx, actor.user.id, labelsFrom(project), { column: "issue_id", id }, changes);
 
 export async function deleteIssue(tx: Tx, project: ProjectSeen, actor: Actor, iid: number): Promise<IssueRow> {
-  refuseDeletion(actor, project, "project");
   const issue = await lockIssue(tx, project, actor, iid);
+  refuseDeletion(actor, project, "project");
   await tx.deleteFrom("issues").where("id", "=", issue.id).execute();
   return issue;
 }

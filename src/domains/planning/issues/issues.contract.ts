@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import type { Contract, FixtureContext } from "#test/contract.ts";
 import { FOUND, inGroup, inProject, line, READ, WRITE } from "#test/matrix/line.ts";
+import { any, common, FIRST, list, none } from "#test/plans/request.ts";
 import { insert, insertForId, insertForIds, personalProjects, project, word } from "#test/matrix/rows.ts";
 
 const ISSUE = { child: "issue" } as const;
@@ -11,6 +12,22 @@ const MANAGED = {
   requestRole: "planner",
   answers: { archived: 403, "archived above": 403 },
 } as const;
+
+const EVERYBODY = ["administrator", "user", "member of 5,000", "member of the largest"] as const;
+const MEMBERS = ["administrator", "member of the largest"] as const;
+const ORDERS = ["updated_at", "due_date", "weight", "title", "relative_position", "label_priority"].flatMap((order) => [
+  `order_by=${order}&sort=asc`,
+  `order_by=${order}&sort=desc`,
+]);
+/** Every filter of a project's or group's list. */
+const filtersFor = (author: number | undefined) => [
+  ...["", "state=closed", "labels=Backend,Bug", "labels=None", "labels=Any", "not[labels]=Backend", "milestone=None"],
+  ...["assignee_id=None", "assignee_id=Any", "confidential=true", "issue_type=incident", "weight=3", "weight=None"],
+  ...["due_date=overdue", "due_date=any", "created_before=2021-07-01T00:00:00Z", "scope=created_by_me"].map(any),
+  ...[any(`author_id=${author}`), any(`assignee_id=${author}`), any("labels=Blocked&state=closed")],
+  ...[none("search=nothing"), common("search=anchor"), common("search=anchor&in=title"), none("epic_id=1")],
+];
+const EVERYWHERE = ["scope=all&labels=Backend", "scope=all&search=anchor", "scope=all&state=closed&order_by=weight"];
 
 const issueRow = (project_id: number, author_id: number | null) => ({
   ...{ project_id, author_id, iid: randomInt(1, 2 ** 30), title: word() },
@@ -26,9 +43,9 @@ const publicProject = async ({ db, group, once }: FixtureContext) =>
 
 export const contract: Contract = {
   lines: {
-    "GET /issues": [line(401, 200, 200, READ), line(200, 200, 200, READ, { send: "scope=all" })],
+    "GET /issues": line(401, 200, 200, READ),
     "GET /issues/:id": line(401, 403, FOUND, READ, { object: "issue of a user" }),
-    "GET /issues_statistics": [line(401, 200, 200, READ), line(200, 200, 200, READ, { send: "scope=all" })],
+    "GET /issues_statistics": line(401, 200, 200, READ),
     "GET /groups/:id/issues": inGroup("viewer", 200, READ),
     "GET /groups/:id/issues_statistics": inGroup("viewer", 200, READ),
     "GET /projects/:id/issues": inProject("viewer", 200, READ, { holds: "issue" }),
@@ -55,6 +72,33 @@ export const contract: Contract = {
   },
   tables: ["issues", "issue_assignees", "issue_counters"],
   differing: ["iid"],
+  plans: {
+    // The project with the most issues, the largest group, and an author.
+    sample: `select i.project_id as project, i.author_id as author, min(i.iid) as iid, min(i.id) as id,
+        (select min(id) from namespaces where path = 'harbour-works' and parent_id is null) as "group"
+      from issues i where i.project_id = (select project_id from issues group by 1 order by count(*) desc, 1 limit 1)
+      group by 1, 2 order by count(*) desc, 2 limit 1`,
+    requests: ({ project, author, iid, group }) => [
+      ...list(`/projects/${project}/issues`, { callers: EVERYBODY, filters: ["state=opened", "labels=Backend"] }),
+      ...list(`/projects/${project}/issues`, { filters: filtersFor(author), places: FIRST }),
+      ...list(`/projects/${project}/issues`, { orders: ORDERS, places: FIRST }),
+      ...list(`/projects/${project}/issues/${iid}/participants`, { places: FIRST }),
+      ...list(`/projects/${project}/issues_statistics`, { places: FIRST }),
+      ...list(`/groups/${group}/issues`, { callers: MEMBERS }),
+      ...list(`/groups/${group}/issues`, {
+        filters: filtersFor(author),
+        orders: ["", "order_by=due_date"],
+        places: FIRST,
+      }),
+      ...list("/issues", { callers: EVERYBODY, filters: [any(""), any("scope=assigned_to_me")] }),
+      ...list("/issues", { callers: EVERYBODY, filters: [common("scope=all")], places: FIRST }),
+      ...list("/issues", { callers: EVERYBODY, filters: EVERYWHERE.map((filter) => common(filter)), places: FIRST }),
+    ],
+    indexes: ({ project }) => ({
+      issues_of_project_by_created_at: `/projects/${project}/issues?state=opened`,
+      issues_words: `/projects/${project}/issues?search=nothing`,
+    }),
+  },
   values: {
     issues_project: async (context) => String(await publicProject(context)),
     issue: async (context) =>

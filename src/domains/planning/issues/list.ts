@@ -74,9 +74,9 @@ export function listOfGroup(
 }
 
 /** The issues of all projects, or those of the caller. */
-export function listEverywhere(actor: Actor | null, filters: Filters): Listing {
+export function listEverywhere(actor: Actor, filters: Filters): Listing {
   const { scope = "created_by_me", ...rest } = filters;
-  if (scope === "all" || !actor) return wideList(actor, rest, sql`true`, visibleIssues(actor));
+  if (scope === "all") return wideList(actor, rest, sql`true`, visibleIssues(actor));
   const own: Source = scope.startsWith("created")
     ? { scan: sql`(select i.* from issues i where i.author_id = ${actor.user.id})` }
     : {
@@ -113,11 +113,10 @@ const issuesWith = (ids: Rows): Rows => sql`(
   select i.* from (${ids}) ids cross join lateral (select * from issues where id = ids.issue_id offset 0) i)`;
 
 /** The issues of the projects whose issues everybody may use, and those of the caller's own projects. */
-function visibleIssues(actor: Actor | null): Rows | undefined {
+function visibleIssues(actor: Actor): Rows | undefined {
   if (isAdministrator(actor)) return undefined;
   const open = openWithFeature(actor, "issues");
   const openIssues = sql`select i.* from projects p join issues i on i.project_id = p.id where ${open}`;
-  if (!actor) return sql`(${openIssues})`;
   const own = memberProjects(actor.user.id).map(
     ({ scan }) => sql`select i.* from ${issuesOf(sql`select p.id from ${scan} p where not (${open})`)} i`,
   );

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Static } from "typebox";
 import type { ProjectSeen } from "#access/containers.ts";
-import type { Tx } from "#db/database.ts";
+import type { Databases, Db } from "#db/database.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
-import { labelsByName } from "#domains/planning/items/labels.ts";
+import { labelsByName, type NamedLabel } from "#domains/planning/items/labels.ts";
 import { namedAssignees, possibleAssignees } from "./assignees.ts";
 import type { SingleIssue } from "./entity.ts";
 import type { NewIssue } from "./params.ts";
@@ -12,18 +12,45 @@ import type { IssueRow } from "./queries.ts";
 import { type IssueWrite, permittedInNew } from "./rights.ts";
 import { surroundingsOf } from "./views.ts";
 
-/** Creates an issue. Its number is taken by the last statement, since everybody else who creates one waits for it. */
+/** The context of a request that creates an issue; it has no transaction of its own. */
+type IssueCreation = Omit<IssueWrite, "tx"> & { readonly databases: Databases };
+
+/**
+ * Creates an issue. The statement that takes its number commits by itself, since everybody else who creates one in the
+ * project waits for it: in a transaction they would also wait until this process has sent the commit. If labels are
+ * named, which may have to be created, there is one, with this statement as its last.
+ */
 export async function createIssue(
-  write: IssueWrite,
+  { databases, ...write }: IssueCreation,
   params: Static<typeof NewIssue>,
 ): Promise<Static<typeof SingleIssue>> {
-  const { tx, actor, project } = write;
   const given = permittedInNew(write, params);
-  const labels = await labelsByName(tx, labelsFrom(project), given.labels ?? [], true);
-  const draft: Draft = {
+  const create = async (db: Db, labels: readonly NamedLabel[]) => {
+    const draft = await draftOf(db, write, { ...given, title: params.title });
+    const surroundings = await surroundingsOf(db, [draft], write);
+    const labelIds = labels.map(({ id }) => id);
+    const created = await insertIssue(db, draft, { ...given, labelIds, userId: write.actor.user.id });
+    const row: IssueRow = { ...draft, ...created, moved_to_id: null };
+    const names = labels.map(({ name }) => name).toSorted();
+    const around = { ...surroundings(row), labels: names, blocking: 0, epic: null, movedTo: null };
+    return { ...presentIssue(row, around), subscribed: true };
+  };
+  const { labels = [] } = given;
+  if (!labels?.length) return create(databases.write, []);
+  return databases.transaction(async (tx) =>
+    create(tx, await labelsByName(tx, labelsFrom(write.project), labels, true)),
+  );
+}
+
+async function draftOf(
+  db: Db,
+  { actor, project }: Pick<IssueWrite, "actor" | "project">,
+  given: Partial<Static<typeof NewIssue>> & { readonly title: string },
+): Promise<Draft> {
+  return {
     project_id: project.id,
     author_id: actor.user.id,
-    title: params.title,
+    title: given.title,
     description: given.description ?? null,
     issue_type: given.issue_type ?? "issue",
     confidential: given.confidential ?? false,
@@ -32,15 +59,8 @@ export async function createIssue(
     start_date: given.start_date ?? null,
     due_date: given.due_date ?? null,
     ...{ state: "opened", closed_at: null, closed_by_id: null },
-    assignee_ids: await possibleAssignees(tx, project.id, namedAssignees(given) ?? []),
+    assignee_ids: await possibleAssignees(db, project.id, namedAssignees(given) ?? []),
   };
-  const surroundings = await surroundingsOf(tx, [draft], write);
-  const labelIds = labels.map(({ id }) => id);
-  const created = await insertIssue(tx, draft, { ...given, labelIds, userId: actor.user.id });
-  const row: IssueRow = { ...draft, ...created, moved_to_id: null };
-  const names = labels.map(({ name }) => name).toSorted();
-  const around = { ...surroundings(row), labels: names, blocking: 0, epic: null, movedTo: null };
-  return { ...presentIssue(row, around), subscribed: true };
 }
 
 /** Where the labels of a project's issues come from. */
@@ -64,7 +84,7 @@ export const POSITION_STEP = 2 ** 20;
 
 /** Inserts an issue with its assignees and labels in one statement, which locks the counter of the project. */
 export async function insertIssue(
-  tx: Tx,
+  db: Db,
   draft: Draft,
   { labelIds, userId, iid, created_at, also = sql`select` }: Insertion,
 ): Promise<Created> {
@@ -85,6 +105,6 @@ export async function insertIssue(
       insert into label_events (issue_id, user_id, label_id, action)
       select id, ${userId}, unnest(${labelIds}::bigint[]), 'add' from issue
     ), also as (${also})
-    select * from issue`.execute(tx);
+    select * from issue`.execute(db);
   return rows[0]!;
 }

@@ -17,6 +17,7 @@ export interface IssueWrite extends IssueViewer {
 const MANAGER = "planner";
 
 type Writer = Pick<IssueWrite, "actor" | "project">;
+type Permission = Writer & Pick<IssueWrite, "ignored">;
 
 const isManager = ({ actor, project }: Writer) => hasRole(actor, project, MANAGER);
 
@@ -37,7 +38,7 @@ const BY_ASSIGNEE = ["title", "description", "state_event"];
 const BY_OWNER = ["iid", "created_at"];
 
 /** The parameters of a new issue that count; the response names the others. */
-export const permittedInNew = <P extends object>(write: IssueWrite, params: P): Partial<P> =>
+export const permittedInNew = <P extends object>(write: Permission, params: P): Partial<P> =>
   permitted(write, params, BY_ANYONE);
 
 /** The parameters of a change that count. Those who neither manage nor wrote an issue, nor have it assigned, are refused. */
@@ -49,7 +50,7 @@ export function permittedChanges<P extends object>(write: IssueWrite, issue: Iss
   throw needsRole(MANAGER, "project");
 }
 
-function permitted<P extends object>(write: IssueWrite, params: P, byOthers: readonly string[]): Partial<P> {
+function permitted<P extends object>(write: Permission, params: P, byOthers: readonly string[]): Partial<P> {
   const isOwner = hasRole(write.actor, write.project, "owner");
   const isPermitted = (name: string) =>
     BY_OWNER.includes(name) ? isOwner : isManager(write) || byOthers.includes(name) || IN_PATH.includes(name);

@@ -1,11 +1,9 @@
 import Type from "typebox";
-import { administrator, anyone } from "#access/access.ts";
+import { administrator, signedIn } from "#access/access.ts";
 import { inGroup, inProject } from "#access/containers.ts";
-import type { Actor } from "#access/principal.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { Id } from "#http/params/vocabulary.ts";
-import { unauthenticated } from "#lib/refusal.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { changeIssue, deleteIssue } from "./actions.ts";
@@ -31,13 +29,10 @@ export const issues = {
     method: "GET",
     path: "/issues",
     summary: "List issues: those that the caller created, or with `scope` others",
-    access: anyone(),
+    access: signedIn(),
     params: IssueFilters,
     returns: IssuePage,
-    handle(request) {
-      refuseAnonymousScope(request);
-      return pageOfIssues(request, listEverywhere(request.actor, request.params));
-    },
+    handle: (request) => pageOfIssues(request, listEverywhere(request.actor, request.params)),
   }),
 
   listOfGroup: endpoint({
@@ -66,13 +61,10 @@ export const issues = {
     method: "GET",
     path: "/issues_statistics",
     summary: "Count issues by their state",
-    access: anyone(),
+    access: signedIn(),
     params: IssueCountFilters,
     returns: IssueStatistics,
-    handle(request) {
-      refuseAnonymousScope(request);
-      return statisticsOf(request.databases, listEverywhere(request.actor, request.params));
-    },
+    handle: ({ databases, actor, params }) => statisticsOf(databases, listEverywhere(actor, params)),
   }),
 
   statisticsOfGroup: endpoint({
@@ -127,6 +119,7 @@ export const issues = {
     params: NewIssue,
     returns: SingleIssue,
     audit: null,
+    transaction: "own",
     handle: ({ params, ...write }) => createIssue(write, params),
   }),
 
@@ -202,11 +195,6 @@ export const issues = {
     },
   }),
 };
-
-/** Without an account there are no issues of one's own. */
-function refuseAnonymousScope({ actor, params }: { actor: Actor | null; params: { scope?: string } }) {
-  if (!actor && params.scope !== "all") throw unauthenticated();
-}
 
 /** The audit log names an issue by its number, since not everybody who reads it may see a confidential title. */
 const targetOf = ({ id, iid, project_id }: IssueRow) =>

@@ -16,6 +16,7 @@ describe("who sees issues", () => {
     const { statistics } = await on.get(`/projects/${at.id}/issues_statistics`, user);
     assert.equal(statistics.counts.all, titles.length);
     assert.deepEqual((await on.titles(`/groups/${at.groupId}/issues`, user)).toSorted(), titles);
+    if (!user) return titles;
     const everywhere = await on.get("/issues?scope=all&per_page=100", user);
     const own = everywhere.filter(({ project_id }: { project_id: number }) => project_id === at.id);
     assert.deepEqual(own.map(({ title }: { title: string }) => title).toSorted(), titles);
@@ -47,7 +48,8 @@ describe("who sees issues", () => {
       const hidden = await on.app.put(`${at.issues}/${iid}`, { token: user.token, payload });
       const none = await on.app.put(`${at.issues}/${iid + 1000}`, { token: user.token, payload });
       assert.deepEqual([hidden.status, hidden.text], [404, none.text]);
-      assert.equal((await on.app.delete(`${at.issues}/${iid}`, { token: user.token })).status, 404);
+      const deletion = async (number: number) => on.app.delete(`${at.issues}/${number}`, { token: user.token });
+      assert.equal((await deletion(iid)).text, (await deletion(iid + 1000)).text);
     }
   });
 
@@ -101,12 +103,6 @@ describe("who sees issues", () => {
     const admin = await on.app.makeUser({ admin: true });
     assert.equal((await on.get(`/issues/${id}`, admin)).title, "any");
     assert.equal((await on.app.get(`/issues/${id}`, { token: at.user.token })).status, 403);
-  });
-
-  test("without an account there are no issues of one's own", async () => {
-    assert.equal((await on.app.get("/issues")).status, 401);
-    assert.equal((await on.app.get("/issues?scope=all")).status, 200);
-    assert.equal((await on.app.get("/issues_statistics?scope=created_by_me")).status, 401);
   });
 
   test("participants are the author and the assignees", async () => {
