@@ -92,7 +92,7 @@ describe("creating a project", () => {
     const switches = Object.entries(body).filter(([name]) => name.endsWith("_enabled"));
     assert.deepEqual(
       switches.filter(([, value]) => value === true).map(([name]) => name),
-      ["emails_enabled"],
+      ["emails_enabled", "issues_enabled"],
     );
     assert.ok(switches.length > 12, String(switches.length));
     assert.equal(body.merge_requests_access_level, "enabled", "what is chosen is stored");

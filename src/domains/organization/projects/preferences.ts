@@ -92,7 +92,6 @@ const ABSENT: readonly (Name | Switch)[] = [
   "ci_forward_deployment_enabled",
   "container_registry_enabled",
   "group_runners_enabled",
-  "issues_enabled",
   "jobs_enabled",
   "lfs_enabled",
   "merge_requests_enabled",

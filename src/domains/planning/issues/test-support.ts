@@ -16,8 +16,8 @@ export interface IssueProject {
 type Columns = Partial<Insertable<Database["projects"]>>;
 
 /** An application, and functions that create projects and issues in it. */
-export async function issuesApp() {
-  const app = await testApp();
+export async function issuesApp(databaseUrl?: string) {
+  const app = await testApp(databaseUrl === undefined ? {} : { databaseUrl });
   const insert = rowInserter(app);
 
   async function project(role: keyof typeof LEVELS = "planner", columns: Columns = {}): Promise<IssueProject> {

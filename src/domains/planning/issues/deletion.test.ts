@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
+import { jobs } from "#domains/index.ts";
+import { runWorker } from "#jobs/worker.ts";
+import { freshDatabase } from "#test/support/postgres.ts";
+import { until } from "#test/support/until.ts";
+import { type IssuesApp, issuesApp } from "./test-support.ts";
+
+describe("issues of what is deleted", () => {
+  let on: IssuesApp;
+  before(async () => {
+    on = await issuesApp(await freshDatabase());
+  });
+  after(() => on.app.close());
+
+  /** Runs the jobs until a condition holds. */
+  async function work(what: string, isDone: () => Promise<boolean>) {
+    const worker = await runWorker(on.app.services, jobs, { queues: ["bulk", "default"] });
+    try {
+      await until(what, isDone);
+    } finally {
+      await worker.stop();
+    }
+  }
+
+  const countOf = async (table: "issues" | "issue_counters" | "label_links" | "label_events", where: string) => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*) as count from ${sql.table(table)} where ${sql.raw(where)}`.execute(on.app.services.db.write);
+    return rows[0]?.count ?? 0;
+  };
+
+  test("what a deleted user wrote belongs to the ghost user, and nothing is assigned to them", async () => {
+    const at = await on.publicProject();
+    const gone = await on.member(at, "reporter");
+    const admin = await on.app.makeUser({ admin: true });
+    const { iid } = await on.create(at, { title: "Stays", labels: "kept", assignee_ids: [gone.id, at.user.id] }, gone);
+    await on.put(at, iid, { state_event: "close" }, gone);
+    assert.equal((await on.app.delete(`/users/${gone.id}`, { token: admin.token })).status, 204);
+    await work("the user is gone", async () => {
+      const { status } = await on.app.get(`/users/${gone.id}`, { token: admin.token });
+      return status === 404 && (await countOf("issues", `author_id = ${gone.id}`)) === 0;
+    });
+    const issue = await on.get(`${at.issues}/${iid}`, at.user);
+    assert.deepEqual([issue.title, issue.state, issue.labels], ["Stays", "closed", ["kept"]]);
+    assert.deepEqual([issue.author.username, issue.closed_by.username], ["ghost", "ghost"]);
+    assert.deepEqual(
+      issue.assignees.map(({ id }: { id: number }) => id),
+      [at.user.id],
+    );
+    assert.equal(await countOf("label_events", `user_id = ${gone.id}`), 0);
+  });
+
+  test("a deleted project takes its issues along, more than one batch of them", async () => {
+    const at = await on.project("owner");
+    const { id } = await on.create(at, { labels: "a", assignee_ids: [at.user.id] });
+    await sql`insert into issues (project_id, iid, title) select ${at.id}, n, 'x' from generate_series(10, 6000) n`.execute(
+      on.app.services.db.write,
+    );
+    const { token } = at.user;
+    const { path_with_namespace } = await on.get(`/projects/${at.id}`, at.user);
+    assert.equal((await on.app.delete(`/projects/${at.id}`, { token })).status, 202);
+    const query = `permanently_remove=true&full_path=${encodeURIComponent(path_with_namespace)}`;
+    assert.equal((await on.app.delete(`/projects/${at.id}?${query}`, { token })).status, 202);
+    await work("the project is gone", async () => {
+      const { status } = await on.app.get(`/projects/${at.id}`, { token });
+      return status === 404;
+    });
+    assert.equal(await countOf("issues", `project_id = ${at.id}`), 0);
+    assert.equal(await countOf("issue_counters", `project_id = ${at.id}`), 0);
+    assert.equal(await countOf("label_links", `issue_id = ${id}`), 0);
+    assert.equal(await countOf("label_events", `issue_id = ${id}`), 0);
+  });
+});
