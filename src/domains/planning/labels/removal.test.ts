@@ -4,6 +4,8 @@ import { sql } from "kysely";
 import { jobs } from "#domains/index.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
+import { changeLabels, labelsByName } from "#domains/planning/items/labels.ts";
+import { until } from "#test/support/until.ts";
 import { removeLabelLinks } from "./jobs.ts";
 import { labelsOn } from "./test-support.ts";
 
@@ -42,6 +44,16 @@ describe("deleting a label", () => {
     assert.notEqual(again.id, label.id, "its name is free");
   });
 
+  /** How many links there are to labels that do not exist. */
+  const orphans = async (projectId: number) => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*) as count from label_links ll join issues i on i.id = ll.issue_id
+      where i.project_id = ${projectId} and not exists (select from labels l where l.id = ll.label_id)`.execute(
+      app.services.db.write,
+    );
+    return rows[0]?.count;
+  };
+
   test("while others add it to issues leaves no link behind", async () => {
     const { place } = await on.nested();
     for (let round = 0; round < 5; round += 1) {
@@ -52,14 +64,35 @@ describe("deleting a label", () => {
       ]);
       assert.equal(removed.status, 204);
       await on.work([removeLabelLinks], "no link is left", async () => (await on.linksOf(id)) === 0);
-      const { rows } = await sql<{ count: number }>`
-        select count(*) as count from issues i where i.project_id = ${place.id} and exists (
-          select from label_events e where e.issue_id = i.id and e.label_id = ${id}
-            and exists (select from label_links ll where ll.issue_id = i.id and ll.label_id = ${id}))`.execute(
-        app.services.db.write,
-      );
-      assert.equal(rows[0]?.count, 0);
     }
+    assert.equal(await orphans(place.id), 0);
+  });
+
+  test("waits for a transaction that adds it to an issue", async () => {
+    const { place } = await on.nested();
+    const { id } = await on.created(place);
+    const issue = await on.issue(place);
+    const isWaiting = async () => {
+      const { rows } = await sql`select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`.execute(app.services.db.write);
+      return rows.length > 0;
+    };
+    let isDeleted = false;
+    const { deletion } = await app.services.db.transaction(async (tx) => {
+      const found = await labelsByName(tx, { project_id: place.id, traversal_ids: [] }, ["bug"], false);
+      const started = on.delete(place, id).then((reply) => {
+        isDeleted = true;
+        return reply;
+      });
+      await until("the deletion waits or is done", async () => isDeleted || (await isWaiting()));
+      assert.equal(isDeleted, false);
+      const add = found.map((label) => label.id);
+      await changeLabels(tx, place.owner.id, { column: "issue_id", id: issue.id }, { add });
+      return { deletion: started };
+    });
+    assert.equal((await deletion).status, 204);
+    await on.work([removeLabelLinks], "no link is left", async () => (await on.linksOf(id)) === 0);
+    assert.equal(await rowsOf("label_events", id), 1);
   });
 
   test("of a project or group deletes its labels with their links", async () => {
