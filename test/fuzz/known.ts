@@ -54,6 +54,7 @@ export function knownTo(endpoint: Endpoint, { tree, people, code }: World): Know
     parent_id: id(groups.all),
     skip_groups: id(groups.all),
     entity_id: fc.integer({ min: 1, max: 80 }),
+    color: fc.constantFrom("#0fa", "#A1b2C3", "teal"),
     ...(/[/_]keys$/.test(path) && { key: sshKey }),
     // By token only the first two are allowed.
     ...(path === "/user/personal_access_tokens" && { scopes: fc.constantFrom("k8s_proxy", "self_rotate", "api") }),
