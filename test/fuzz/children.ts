@@ -17,8 +17,10 @@ const CONTAINERS = 8;
 export async function makeChildren(app: TestApp, { groups, projects }: Tree): Promise<Related> {
   const context = makeFixtureContext(app);
   const related = new Map<string, Record<string, unknown>[]>();
-  for (const { tables = [], fixtures = {} } of contracts) {
-    if (tables.length === 0 || !(await areEmpty(app, tables))) continue;
+  // Found before any is made, since a fixture may also fill the tables of another contract.
+  const empty = [];
+  for (const contract of contracts) if (await areEmpty(app, contract.tables ?? [])) empty.push(contract);
+  for (const { fixtures = {} } of empty) {
     for (const [fixture, { parents }] of Object.entries(fixtures)) {
       for (const parent of parents) {
         if (parent === "user") continue;
@@ -46,6 +48,7 @@ export async function makeChildren(app: TestApp, { groups, projects }: Tree): Pr
 }
 
 async function areEmpty({ services }: TestApp, tables: readonly string[]): Promise<boolean> {
+  if (tables.length === 0) return false;
   for (const table of tables) {
     const { rows } = await sql`select from ${sql.table(table)} limit 1`.execute(services.db.write);
     if (rows.length > 0) return false;
