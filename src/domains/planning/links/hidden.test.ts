@@ -15,7 +15,7 @@ describe("hidden ends of links", () => {
   });
   after(() => links.app.close());
 
-  const { db } = { db: () => links.app.services.db.write };
+  const db = () => links.app.services.db.write;
   const MISSING = { message: "404 Not found" };
 
   /** Two items that the member owns; the guest sees both, and may link those of epics. */
