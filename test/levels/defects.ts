@@ -23,6 +23,11 @@ const STATEMENTS: readonly Mistake[] = [
   ["a project is in two parts", "p.namespace_id not in", "0 not in"],
   ["a feature for members is for everybody", `_access_level" = 'enabled'`, `_access_level" <> 'disabled'`],
   ["a disabled feature is for members", `_access_level" <> 'disabled'`, `_access_level" <> 'off'`],
+  ["confidential issues are for everybody", "not i.confidential or", "true or"],
+  ["confidential issues are not for their author", "i.author_id = ", "0 = "],
+  ["confidential issues are not for who works on them", "own.issue_id = i.id", "own.issue_id = 0"],
+  ["confidential epics are for everybody", "not e.confidential or", "true or"],
+  ["anonymous callers see confidential issues", "and not i.confidential)", "and true)"],
   ["a list of members takes a share for a membership", "least(m.access_level, s.most)", "m.access_level"],
 ];
 

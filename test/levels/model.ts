@@ -1,4 +1,4 @@
-import type { Container, World } from "./world.ts";
+import type { Container, World, WorldItem } from "./world.ts";
 
 /** The caller: a user of the world, or null if anonymous. */
 export type Who = number | null;
@@ -72,15 +72,33 @@ export function modelOf(world: World) {
     return "group" in place && hasPartBelow(who, place.group);
   }
 
+  /** A project's access level counts for the feature of the world; every other feature is enabled. */
+  const accessOf = (project: number, feature: World["feature"]) =>
+    world.feature === feature ? (world.projects[project]?.access ?? "disabled") : "enabled";
+
   /** An enabled feature is for everyone whom the visibility admits; others need a role, above Guest if it shows code. */
-  function uses(who: Who, place: Container): boolean {
+  function uses(who: Who, place: Container, feature = world.feature): boolean {
     if (!("project" in place) || !sees(who, place)) return false;
-    const { access, visibility } = world.projects[place.project] ?? { access: "disabled", visibility: 0 };
+    const { visibility } = world.projects[place.project] ?? { visibility: 0 };
+    const access = accessOf(place.project, feature);
     if (access === "disabled") return false;
-    const least = world.feature === "repository" || world.feature === "merge_requests" ? 20 : 10;
+    const least = feature === "repository" || feature === "merge_requests" ? 20 : 10;
     const isMember = isAdministrator(who) || level(who, place) >= least;
     return isMember || (access === "enabled" && isOpen(who, visibility));
   }
 
-  return { level, sees, uses, everything };
+  /**
+   * Issues are for those who may use the issues of the project; epics for those whom the group's visibility or a role
+   * lets in. Confidential ones take a Planner, or are one's own.
+   */
+  function seesItem(who: Who, { of, confidential, author, assignee }: WorldItem): boolean {
+    const group = "group" in of ? world.groups[of.group] : undefined;
+    const isLetIn = group
+      ? isAdministrator(who) || isOpen(who, group.visibility) || level(who, of) >= 10
+      : uses(who, of, "issues");
+    if (!isLetIn || !confidential || isAdministrator(who) || level(who, of) >= 15) return isLetIn;
+    return who !== null && !group && (author === who || assignee === who);
+  }
+
+  return { level, sees, uses, seesItem, everything };
 }

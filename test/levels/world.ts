@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { sql } from "kysely";
-import type { Databases } from "#db/database.ts";
+import type { Databases, Tx } from "#db/database.ts";
 
 /** Everything is identified by its index in its list. */
 export type Container = { readonly group: number } | { readonly project: number };
@@ -22,10 +22,20 @@ export interface World {
   ))[];
   readonly memberships: readonly (Ending & { readonly user: number; readonly of: Container })[];
   readonly shares: readonly (Ending & { readonly of: Container; readonly with: number })[];
+  /** Issues of projects and epics of groups. */
+  readonly items: readonly WorldItem[];
   /** The minimum level in lists of a member's groups and projects. */
   readonly least: number;
   /** The feature whose access level the projects set; other features keep their defaults. */
   readonly feature: Feature;
+}
+
+/** An issue or epic. Nobody is assigned to an epic. */
+export interface WorldItem {
+  readonly of: Container;
+  readonly confidential: boolean;
+  readonly author: number;
+  readonly assignee: number | null;
 }
 
 export type FeatureAccess = "disabled" | "private" | "enabled";
@@ -60,6 +70,7 @@ export const anyWorld: fc.Arbitrary<World> = fc
     projects: list(fc.record({ at: some, visibility, access }), 1, 14),
     memberships: list(fc.record({ user: some, of: some, minimal: fc.nat(5), level, ends }), 0, 40),
     shares: list(fc.record({ of: some, with: some, level, ends }), 0, 20),
+    items: list(fc.record({ of: some, confidential: fc.boolean(), author: some, assignee: fc.option(some) }), 0, 20),
     least: level,
     feature,
   })
@@ -81,6 +92,12 @@ export const anyWorld: fc.Arbitrary<World> = fc
         }),
         ({ user, of }) => JSON.stringify([user, of]),
       ),
+      items: raw.items.map(({ of, confidential, author, assignee }) => ({
+        of: placeAt(of),
+        confidential,
+        author: author % raw.users.length,
+        assignee: assignee === null ? null : assignee % raw.users.length,
+      })),
       shares: unique(
         raw.shares.map(({ of, with: other, level, ends }) => ({
           of: placeAt(of),
@@ -111,6 +128,8 @@ const unique = <T>(items: readonly T[], keyOf: (item: T) => string): T[] => [
 export const userId = (at: number) => at + 1;
 export const groupId = (at: number) => at + 1001;
 export const projectId = (at: number) => at + 1;
+/** Issues and epics share the numbers of their list. */
+export const itemId = (at: number) => at + 1;
 
 /** Creates the users of all worlds; the actor in each comparison says whether they are external or administrators. */
 export async function makeUsers({ write }: Databases) {
@@ -125,6 +144,8 @@ export async function makeUsers({ write }: Databases) {
 /** Replaces the previous world in the database. */
 export const build = (databases: Databases, world: World): Promise<void> =>
   databases.transaction(async (tx) => {
+    await sql`delete from issues`.execute(tx);
+    await sql`delete from epics`.execute(tx);
     await sql`delete from members`.execute(tx);
     await sql`delete from shares`.execute(tx);
     await sql`delete from projects`.execute(tx);
@@ -170,7 +191,28 @@ export const build = (databases: Databases, world: World): Promise<void> =>
       select with_group_id, group_id, project_id, level, (now() at time zone 'UTC')::date + ends
       from jsonb_to_recordset(${JSON.stringify(shares)}::jsonb)
         as s (with_group_id bigint, group_id bigint, project_id bigint, level smallint, ends integer)`.execute(tx);
+    await buildItems(tx, world);
   });
+
+/** Inserts the issues and epics of a world, after everything that they refer to. */
+async function buildItems(tx: Tx, { items }: World) {
+  const rows = items.map(({ of, confidential, author, assignee }, at) => ({
+    ...{ id: itemId(at), ...idOf(of), confidential, author_id: userId(author) },
+    assignee_id: assignee === null ? null : userId(assignee),
+  }));
+  const listed = sql`jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as i (
+    id bigint, project_id bigint, group_id bigint, confidential boolean, author_id bigint, assignee_id bigint)`;
+  await sql`
+    with made as (
+      insert into issues (id, project_id, iid, title, confidential, author_id)
+      select id, project_id, id, 'i', confidential, author_id from ${listed} where project_id is not null returning id
+    )
+    insert into issue_assignees (issue_id, user_id)
+    select id, assignee_id from ${listed} join made using (id) where assignee_id is not null`.execute(tx);
+  await sql`
+    insert into epics (id, group_id, iid, title, confidential, author_id)
+    select id, group_id, id, 'e', confidential, author_id from ${listed} where group_id is not null`.execute(tx);
+}
 
 const idOf = (place: Container) =>
   "group" in place ? { group_id: groupId(place.group) } : { project_id: projectId(place.project) };
