@@ -2,15 +2,18 @@ import { type RawBuilder, sql } from "kysely";
 import type { Db } from "#db/database.ts";
 
 /** SQL for the full path of the namespace that the statement calls `alias`. */
-export const fullPath = (alias: string): RawBuilder<string> => joined(alias, "path", "/");
+export const fullPath = (alias: string): RawBuilder<string> => sql.raw(fullPathText(alias));
+
+/** The same for a statement that is a text. */
+export const fullPathText = (alias: string): string => joined(alias, "path", "/");
 
 /** SQL for its full name: the names of all namespaces above and its own. */
-export const fullName = (alias: string): RawBuilder<string> => joined(alias, "name", " / ");
+export const fullName = (alias: string): RawBuilder<string> => sql.raw(joined(alias, "name", " / "));
 
 // The number of traversal ids is the depth, so ordering by it puts the root first.
-const joined = (alias: string, column: "path" | "name", between: string): RawBuilder<string> => sql<string>`(
-  select string_agg(${sql.ref(`above.${column}`)}, ${sql.lit(between)} order by cardinality(above.traversal_ids))
-  from namespaces above where above.id = any(${sql.ref(`${alias}.traversal_ids`)}))`;
+const joined = (alias: string, column: "path" | "name", between: string): string => `(
+  select string_agg(above.${column}, '${between}' order by cardinality(above.traversal_ids))
+  from namespaces above where above.id = any(${alias}.traversal_ids))`;
 
 /** Namespaces with the columns that every view shows; a personal namespace has the avatar of its user. */
 export const namespaces = (db: Db) =>

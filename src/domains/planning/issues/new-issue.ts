@@ -10,7 +10,7 @@ import type { NewIssue } from "./params.ts";
 import { presentIssue } from "./present.ts";
 import type { IssueRow } from "./queries.ts";
 import { type IssueWrite, permittedInNew } from "./rights.ts";
-import { surroundingsOf } from "./views.ts";
+import { surroundingsOfNew } from "./views.ts";
 
 /** The context of a request that creates an issue; it has no transaction of its own. */
 type IssueCreation = Omit<IssueWrite, "tx"> & { readonly databases: Databases };
@@ -27,12 +27,12 @@ export async function createIssue(
   const given = permittedInNew(write, params);
   const create = async (db: Db, labels: readonly NamedLabel[]) => {
     const draft = await draftOf(db, write, { ...given, title: params.title });
-    const surroundings = await surroundingsOf(db, [draft], write);
+    const surroundings = await surroundingsOfNew(databases, draft, write);
     const labelIds = labels.map(({ id }) => id);
     const created = await insertIssue(db, draft, { ...given, labelIds, userId: write.actor.user.id });
     const row: IssueRow = { ...draft, ...created, moved_to_id: null };
     const names = labels.map(({ name }) => name).toSorted();
-    const around = { ...surroundings(row), labels: names, blocking: 0, epic: null, movedTo: null };
+    const around = { ...surroundings, labels: names, blocking: 0, epic: null, movedTo: null };
     return { ...presentIssue(row, around), subscribed: true };
   };
   const { labels = [] } = given;

@@ -1,9 +1,10 @@
 import { sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
-import type { Db } from "#db/database.ts";
-import { fullPath } from "#domains/foundation/namespaces/queries.ts";
+import type { Databases, Db } from "#db/database.ts";
+import { bigints, type Lookup } from "#db/loader.ts";
+import { fullPath, fullPathText } from "#domains/foundation/namespaces/queries.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
-import { summariesOf } from "#domains/identity/users/queries.ts";
+import { findAccount, summariesOf } from "#domains/identity/users/queries.ts";
 import { blockingCounts } from "#domains/planning/items/blocking.ts";
 import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
 import { type LabelDetailsRow, presentLabelDetails } from "#domains/planning/labels/entity.ts";
@@ -79,13 +80,40 @@ export async function surroundingsOf(db: Db, rows: readonly Surrounded[], { site
   });
 }
 
+/**
+ * What surrounds a new issue, by lookups that the requests of one moment share. The caller of the request is its author.
+ */
+export async function surroundingsOfNew(
+  db: Databases,
+  { project_id, assignee_ids }: Surrounded,
+  { site, actor }: { readonly site: string; readonly actor: Actor },
+): Promise<Pick<IssueSurroundings, "site" | "path" | "from" | "users">> {
+  const [author, place, assignees] = await Promise.all([
+    findAccount(db, actor.user.id),
+    db.point.load(pathLookup, project_id),
+    assignee_ids.length > 0 ? summariesOf(db.write, assignee_ids) : [],
+  ]);
+  const people = [...(author ? [author] : []), ...assignees];
+  const path = place?.path ?? "";
+  return { site, path, from: path, users: new Map(people.map((user) => [user.id, presentSummary(site)(user)])) };
+}
+
+interface ProjectPath {
+  readonly id: number;
+  readonly path: string;
+}
+
+const PATHS = `select p.id, ${fullPathText("n")} || '/' || p.path as path
+  from projects p join namespaces n on n.id = p.namespace_id where p.id`;
+
+const pathLookup: Lookup<number, ProjectPath> = {
+  text: `${PATHS} = any($1::bigint[])`,
+  keys: bigints,
+  key: ({ id }) => id,
+};
+
 async function pathsOfProjects(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, string>> {
-  const rows = await db
-    .selectFrom("projects as p")
-    .innerJoin("namespaces as n", "n.id", "p.namespace_id")
-    .select(["p.id", sql<string>`${fullPath("n")} || '/' || p.path`.as("path")])
-    .where("p.id", "=", sql<number>`any(${ids}::bigint[])`)
-    .execute();
+  const { rows } = await sql<ProjectPath>`${sql.raw(PATHS)} = any(${ids}::bigint[])`.execute(db);
   return new Map(rows.map(({ id, path }) => [id, path]));
 }
 
