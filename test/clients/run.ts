@@ -20,6 +20,7 @@ const clients = [
       "python_clusters.py",
       "python_labels.py",
       "python_issues.py",
+      "python_epics.py",
     ],
   },
   {
@@ -48,6 +49,7 @@ const clients = [
       "gitbeaker-monitoring.ts",
       "gitbeaker-labels.ts",
       "gitbeaker-issues.ts",
+      "gitbeaker-epics.ts",
     ],
   },
 ];

@@ -34,8 +34,8 @@ const EPICS = `
     case when k % 4 = 1 then ${CREATED_AT} + interval '1 day' end, case when k % 4 = 1 then 'closed' else 'opened' end,
     k % 10 = 3 and k % 7 = 0, initcap(${word("(k + g.n)", 92)}) || ' of the ' || ${word("(k + g.n)", 93)} || ' ' || k,
     case when k % 2 = 0 then 'From the ' || ${word("(k * 3 + g.n)", 94)} || ' to the ' || ${word("(k * 5 + g.n)", 95)} end,
-    k % 5 = 2, case when k % 5 = 2 then date '2021-01-01' + k % 700 end,
-    k % 6 = 2, case when k % 6 = 2 then date '2021-02-01' + k % 900 end
+    k % 5 = 2, case when k % 5 = 2 then date '2021-01-01' + (k % 700)::int end,
+    k % 6 = 2, case when k % 6 = 2 then date '2021-02-01' + (k % 900)::int end
   from (
       select id, row_number() over (order by id) as n, path = '${LARGEST_GROUP}' and parent_id is null as is_largest
       from namespaces where kind = 'group'

@@ -16,6 +16,7 @@ export const childEpics = {
   list: endpoint({
     method: "GET",
     path: "/groups/:id/epics/:epic_iid/epics",
+    alias: "/groups/:id/epics/:epic_iid/links",
     summary: "List the child epics of an epic",
     ...PREMIUM,
     access: inGroup("viewer"),
@@ -30,6 +31,7 @@ export const childEpics = {
   create: endpoint({
     method: "POST",
     path: "/groups/:id/epics/:epic_iid/epics",
+    alias: "/groups/:id/epics/:epic_iid/links",
     summary: "Create an epic below another one",
     ...PREMIUM,
     access: planner,
@@ -42,6 +44,7 @@ export const childEpics = {
   add: endpoint({
     method: "POST",
     path: "/groups/:id/epics/:epic_iid/epics/:child_epic_id",
+    alias: "/groups/:id/epics/:epic_iid/links/:child_epic_id",
     summary: "Place an epic below another one",
     ...PREMIUM,
     access: planner,
@@ -58,6 +61,7 @@ export const childEpics = {
   move: endpoint({
     method: "PUT",
     path: "/groups/:id/epics/:epic_iid/epics/:child_epic_id",
+    alias: "/groups/:id/epics/:epic_iid/links/:child_epic_id",
     summary: "Change the order of child epics; the first 100 are returned",
     ...PREMIUM,
     access: planner,
@@ -74,6 +78,7 @@ export const childEpics = {
   remove: endpoint({
     method: "DELETE",
     path: "/groups/:id/epics/:epic_iid/epics/:child_epic_id",
+    alias: "/groups/:id/epics/:epic_iid/links/:child_epic_id",
     summary: "Remove an epic from below another one; the epic itself stays",
     ...PREMIUM,
     access: planner,

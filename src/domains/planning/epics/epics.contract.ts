@@ -165,7 +165,7 @@ export const contract: Contract = {
             none("search=nothing"),
             common("search=harbour"),
           ],
-          ...["created_after=2021-02-01T00:00:00Z", "include_ancestor_groups=true", any("parent_id=1")],
+          ...["created_after=2021-01-05T00:00:00Z", "include_ancestor_groups=true", any("parent_id=1")],
         ],
         places: ["", "page=100&per_page=100", "pagination=keyset&per_page=100"],
       }),
@@ -176,11 +176,11 @@ export const contract: Contract = {
     ],
     indexes: ({ largest, parent }) => ({
       epics_of_group_by_created_at: `/groups/${largest}/epics?pagination=keyset&per_page=100`,
-      epics_of_group_by_updated_at: `/groups/${largest}/epics?order_by=updated_at&pagination=keyset&per_page=100`,
+      epics_of_group_by_updated_at: `/groups/${largest}/epics?order_by=updated_at&sort=asc&pagination=keyset&per_page=100`,
       epics_of_group_by_title: `/groups/${largest}/epics?order_by=title&pagination=keyset&per_page=100`,
       epics_of_parent: `/groups/${largest}/epics/${parent}/epics`,
       epics_words: `/groups/${largest}/epics?search=nothing`,
-      label_links_of_epic: `/groups/${largest}/epics?per_page=100`,
+      label_links_of_epic: `/groups/${largest}/epics?labels=None`,
     }),
   },
   fixtures: {

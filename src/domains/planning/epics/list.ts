@@ -88,8 +88,8 @@ const isWord = (name: string, word: string) => name.toLowerCase() === word;
 const hasAny: Condition = sql`exists (
   select from label_links k join labels l on l.id = k.label_id where k.epic_id = e.id)`;
 
-/** Labels of epics are those of groups, all of one root. */
+/** Labels of epics are those of groups, all of one root. Their ids are found once and not for every epic. */
 const hasLabel = ({ traversal_ids: [root = 0] }: GroupSeen, name: string): Condition => sql`e.id in (
-  select k.epic_id from labels l join label_links k on k.label_id = l.id and k.epic_id is not null
-  where l.name = ${name} and l.group_id in (
-    select id from namespaces where traversal_ids >= ${[root]}::bigint[] and traversal_ids < ${[root + 1]}::bigint[]))`;
+  select k.epic_id from label_links k where k.epic_id is not null and k.label_id = any(array(
+    select l.id from subtree(${[root]}::bigint[], ${[root + 1]}::bigint[]) s
+      cross join lateral (select id from labels where group_id = s and name = ${name} offset 0) l)))`;
