@@ -137,7 +137,7 @@ export const contract: Contract = {
   },
   tables: ["epics", "epic_counters", "epic_issues"],
   cascades: ["epic_counters.group_id"],
-  differing: ["iid", "title"],
+  differing: ["iid", "title", "relative_position"],
   plans: {
     // The group with the most epics, one of its subgroups, the author of some, and epics with children and issues.
     sample: `select g.group_id as largest, (select min(id) from namespaces where parent_id = g.group_id) as subgroup,

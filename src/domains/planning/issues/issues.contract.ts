@@ -71,7 +71,8 @@ export const contract: Contract = {
     }),
   },
   tables: ["issues", "issue_assignees", "issue_counters"],
-  differing: ["iid"],
+  differing: ["iid", "closed_at", "relative_position"],
+  unrepeatable: { "POST /projects/:id/issues/:issue_iid/move": "the first issue of a project creates its counter" },
   plans: {
     // The project with the most issues, the largest group, and an author.
     sample: `select i.project_id as project, i.author_id as author, min(i.iid) as iid, min(i.id) as id,
