@@ -102,8 +102,10 @@ export const contract: Contract = {
   },
   values: {
     issues_project: async (context) => String(await publicProject(context)),
-    issue: async (context) =>
-      String(await insertForId(context.db, "issues", issueRow(await publicProject(context), null))),
+    issue: (context) =>
+      context.once("issue of a public project", async () =>
+        String(await insertForId(context.db, "issues", issueRow(await publicProject(context), null))),
+      ),
   },
   fixtures: {
     issue: {
