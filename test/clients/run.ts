@@ -21,6 +21,7 @@ const clients = [
       "python_labels.py",
       "python_issues.py",
       "python_epics.py",
+      "python_links.py",
     ],
   },
   {
@@ -35,6 +36,7 @@ const clients = [
       "ruby_clusters.rb",
       "ruby_labels.rb",
       "ruby_issues.rb",
+      "ruby_links.rb",
     ],
   },
   {
@@ -50,6 +52,7 @@ const clients = [
       "gitbeaker-labels.ts",
       "gitbeaker-issues.ts",
       "gitbeaker-epics.ts",
+      "gitbeaker-links.ts",
     ],
   },
 ];

@@ -17,6 +17,8 @@ import {
 
 export interface Answer {
   readonly status: number;
+  /** The number of all rows of a list, null if it is none. */
+  readonly total: string | null;
   readonly text: string;
   readonly body: any;
 }
@@ -51,6 +53,22 @@ export function someWrites(random: Random, { callers, items }: World, links: rea
     if (!link) return { caller, item, other, does: "create", type: random.pick(TYPES) };
     return { caller, item, other: seenFrom(item, link).other, does: "delete", link, type: "relates_to" };
   });
+}
+
+/** Two writes that would close a circle together, each of which is right by itself; none if no links allow it. */
+export function closingWrites(random: Random, { callers }: World, links: readonly Link[]): Write[] {
+  const blocking = links.filter(({ type }) => type === "blocks");
+  const first = random.pick(blocking);
+  const second = random.pick(blocking.filter(({ source }) => source.kind === first?.source.kind));
+  const caller = callers.find(({ admin }) => admin);
+  if (!first || !second || !caller) return [];
+  const ends = [first.source, first.target, second.source, second.target] as const;
+  if (new Set(ends).size < ends.length) return [];
+  const write = { caller, does: "create", type: "blocks" } as const;
+  return [
+    { ...write, item: first.target, other: second.source },
+    { ...write, item: second.target, other: first.source },
+  ];
 }
 
 export async function sendWrite(send: Send, write: Write) {
@@ -172,6 +190,8 @@ export async function readProblems(
     const leaked = leaksIn(world, caller, answer.text).map((leak) => `${said} shows ${leak}`);
     if (answer.status !== (status ?? 200)) return [`${said}: ${answer.status}, not ${status ?? 200}`, ...leaked];
     if (status !== undefined) return leaked;
+    if (answer.total !== null && answer.total !== String((expected as unknown[]).length))
+      return [`${said}: a total of ${answer.total}, not ${(expected as unknown[]).length}`, ...leaked];
     const [given, wanted] = [JSON.stringify(told(answer.body)), JSON.stringify(expected)];
     return given === wanted ? leaked : [`${said}: ${given}, not ${wanted}`, ...leaked];
   };

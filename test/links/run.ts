@@ -40,7 +40,7 @@ async function tryPlants(): Promise<[passed: number, failed: number]> {
     const outcome = await withPlant(url, plant, () => runSession(url, seed, MAX_STEPS_TO_NOTICE));
     const isNoticed = (outcome?.problems.length ?? 0) > 0;
     if (!isNoticed) unnoticed.push(plant.name);
-    const first = outcome?.problems[0]?.slice(0, 150) ?? "the text was never sent";
+    const first = outcome ? outcome.problems[0]?.slice(0, 150) : "the text was never sent";
     console.log(`${isNoticed ? "noticed" : "✖ not noticed"} after ${outcome?.requests ?? 0}: ${plant.name} (${first})`);
   }
   return [PLANTS.length - unnoticed.length, unnoticed.length];

@@ -2,7 +2,15 @@ import { sql } from "kysely";
 import { testApp } from "#test/support/app.ts";
 import { hasCircle, type Link } from "./model.ts";
 import { randomOf } from "./random.ts";
-import { leaksIn, problemsOfWrites, readProblems, type Send, sendWrite, someWrites } from "./requests.ts";
+import {
+  closingWrites,
+  leaksIn,
+  problemsOfWrites,
+  readProblems,
+  type Send,
+  sendWrite,
+  someWrites,
+} from "./requests.ts";
 import { type Caller, type Item, makeWorld, type Container } from "./world.ts";
 
 export interface Outcome {
@@ -33,12 +41,18 @@ export async function runSession(databaseUrl: string, seed: number, steps: numbe
       ...(payload && { body: JSON.stringify(payload) }),
     });
     const text = await reply.text();
-    return { status: reply.status, text, body: text ? JSON.parse(text) : undefined };
+    return {
+      status: reply.status,
+      total: reply.headers.get("x-total"),
+      text,
+      body: text ? JSON.parse(text) : undefined,
+    };
   };
 
   async function round(): Promise<string[]> {
     const before = await storedLinks();
-    const writes = someWrites(random, world, before);
+    const closing = random.chance(0.3) ? closingWrites(random, world, before) : [];
+    const writes = closing.length > 0 ? closing : someWrites(random, world, before);
     await Promise.all(writes.map((write) => sendWrite(send, write)));
     tally.writes += writes.length;
     const after = await storedLinks();

@@ -2,6 +2,7 @@ import type { SeedStep } from "#db/seed.ts";
 import { dice, type SeedSize } from "#domains/foundation/seed.ts";
 import { seedEpics } from "./seed-epics.ts";
 import { seedIssues } from "./seed-issues.ts";
+import { seedLinks } from "./seed-links.ts";
 
 /**
  * Every top-level group has five labels and every tenth project three, of which the first has a priority. The first
@@ -13,7 +14,7 @@ const labels: SeedStep<SeedSize> = {
   statements: ({ projects }) => (projects === 0 ? [] : [{ text: LABELS }, { text: PRIORITIES }]),
 };
 
-export const planningSeeds = [labels, seedIssues, seedEpics];
+export const planningSeeds = [labels, seedIssues, seedEpics, seedLinks];
 
 const COLORS = "array['#d9534f','#f0ad4e','#5cb85c','#428bca','#7f8c8d']";
 

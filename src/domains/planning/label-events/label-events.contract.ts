@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import type { Contract, FixtureContext, Parent } from "#test/contract.ts";
 import { inGroup, inProject, READ } from "#test/matrix/line.ts";
+import { FIRST, list } from "#test/plans/request.ts";
 import { insert, insertForIds, word } from "#test/matrix/rows.ts";
 
 const SIGNED_IN = { signedIn: true } as const;
@@ -18,7 +19,7 @@ const EPICS = {
   others: { color: "#1068bf", start_date_is_fixed: false, due_date_is_fixed: false },
 } as const;
 
-/** Creates an item for each parent with a label that was added, removed and added again; returns item and last event. */
+/** Creates an item for each parent with a label that was added and removed several times; returns item and last event. */
 async function labelled(
   db: FixtureContext["db"],
   parents: readonly Parent[],
@@ -48,7 +49,7 @@ async function labelled(
     db,
     "label_events",
     parents.flatMap((_, index) =>
-      ["add", "remove", "add"].map((action) => ({
+      ["add", "remove", "add", "remove", "add"].map((action) => ({
         ...{ [column]: ids[index], label_id: labels[index], user_id: parents[index]?.acting ?? null },
         ...{ action, created_at: now },
       })),
@@ -76,6 +77,20 @@ export const contract: Contract = {
     ),
   },
   tables: ["label_links", "label_events"],
+  plans: {
+    // The issue and the epic with the most events.
+    sample: `select i.project_id as project, i.iid, e.group_id as "group", e.id as epic from issues i, epics e
+      where i.id = (select issue_id from label_events where issue_id is not null group by 1 order by count(*) desc, 1 limit 1)
+        and e.id = (select epic_id from label_events where epic_id is not null group by 1 order by count(*) desc, 1 limit 1)`,
+    requests: ({ project, iid, group, epic }) => [
+      ...list(`/projects/${project}/issues/${iid}/resource_label_events`, { places: FIRST }),
+      ...list(`/groups/${group}/epics/${epic}/resource_label_events`, { places: FIRST }),
+    ],
+    indexes: ({ project, iid, group, epic }) => ({
+      label_events_of_issue: `/projects/${project}/issues/${iid}/resource_label_events`,
+      label_events_of_epic: `/groups/${group}/epics/${epic}/resource_label_events`,
+    }),
+  },
   fixtures: {
     "labelled issue": {
       parents: ["project"],

@@ -2,11 +2,16 @@ import { randomInt } from "node:crypto";
 import { sql } from "kysely";
 import type { Contract, FixtureContext, Parent } from "#test/contract.ts";
 import { inGroup, inProject, READ, WRITE } from "#test/matrix/line.ts";
+import { any, BY_OFFSET, FIRST, list } from "#test/plans/request.ts";
 import { insert, insertForId, insertForIds, project, type Row, word } from "#test/matrix/rows.ts";
 
 const READ_ONLY = { answers: { archived: 403, "archived above": 403 } } as const;
 const LINK = { child: "issue link", signedIn: true } as const;
 const LINKED = { child: "linked issue", signedIn: true } as const;
+
+/** The items that one is linked to, enough to notice a statement for each. */
+const OTHERS = [1, 2, 3, 4, 5];
+const SIZE = 1 + OTHERS.length;
 
 /** Items in the path have no author, so that the right to link them comes from a role. */
 const item = (columns: Row): Row => ({
@@ -43,7 +48,7 @@ const EPICS: Kind = {
 };
 
 /**
- * Creates an item for each parent, and three others that it blocks: public ones that the acting user may link, so that
+ * Creates an item for each parent, and five others that it blocks: public ones that the acting user may link, so that
  * nothing but the item in the path decides. Returns its number and the id of a link.
  */
 async function linked(kind: Kind, context: FixtureContext, parents: readonly Parent[]): Promise<[number, number][]> {
@@ -51,7 +56,7 @@ async function linked(kind: Kind, context: FixtureContext, parents: readonly Par
   const open = await kind.elsewhere(context);
   const rows = parents.flatMap(({ id, acting }) => [
     kind.rowOf(id),
-    ...[1, 2, 3].map(() => kind.rowOf(open, { author_id: acting ?? null })),
+    ...OTHERS.map(() => kind.rowOf(open, { author_id: acting ?? null })),
   ]);
   if (kind === EPICS) await makeGuests(db, open, parents);
   const ids = await insertForIds(db, kind.items, rows, "title");
@@ -60,14 +65,14 @@ async function linked(kind: Kind, context: FixtureContext, parents: readonly Par
     db,
     kind.links,
     parents.flatMap((_, index) =>
-      [1, 2, 3].map((other) => ({
-        ...{ source_id: ids[4 * index], target_id: ids[4 * index + other], link_type: "blocks" },
+      OTHERS.map((other) => ({
+        ...{ source_id: ids[SIZE * index], target_id: ids[SIZE * index + other], link_type: "blocks" },
         ...{ created_at, updated_at: created_at },
       })),
     ),
   );
   const linkOf = new Map(made.map((link) => [link["source_id"], link["id"] as number]));
-  return parents.map((_, index) => [rows[4 * index]?.["iid"] as number, linkOf.get(ids[4 * index]) ?? 0]);
+  return parents.map((_, index) => [rows[SIZE * index]?.["iid"] as number, linkOf.get(ids[SIZE * index]) ?? 0]);
 }
 
 /** Epics have no assignees: the right to link one is a role in its group. */
@@ -123,6 +128,30 @@ export const contract: Contract = {
     }),
   },
   tables: ["issue_links", "epic_links"],
+  plans: {
+    // The issue and the epic with the most links, and the largest group.
+    sample: `select i.project_id as project, i.iid, e.group_id as "epicGroup", e.iid as epic,
+        (select min(id) from namespaces where path = 'harbour-works' and parent_id is null) as "group"
+      from issues i, epics e
+      where i.id = (select source_id from issue_links group by 1 order by count(*) desc, 1 limit 1)
+        and e.id = (select source_id from epic_links group by 1 order by count(*) desc, 1 limit 1)`,
+    requests: ({ project, iid, epicGroup, epic, group }) => [
+      ...list(`/projects/${project}/issues/${iid}/links`, { places: FIRST }),
+      ...list(`/projects/${project}/issues/${iid}/links/graph?depth=5`, { places: FIRST }),
+      ...list(`/groups/${epicGroup}/epics/${epic}/related_epics`, { places: FIRST }),
+      ...list(`/groups/${group}/related_epic_links`, {
+        callers: ["administrator", "member of the largest"],
+        filters: ["", any("created_after=2021-02-01T00:00:00Z"), any("updated_before=2021-01-02T00:00:00Z")],
+        places: BY_OFFSET,
+      }),
+    ],
+    indexes: ({ project, iid, epicGroup, epic }) => ({
+      issue_links_of_source: `/projects/${project}/issues/${iid}/links`,
+      issue_links_of_target: `/projects/${project}/issues/${iid}/links`,
+      epic_links_of_source: `/groups/${epicGroup}/epics/${epic}/related_epics`,
+      epic_links_of_target: `/groups/${epicGroup}/epics/${epic}/related_epics`,
+    }),
+  },
   fixtures: {
     "issue link": { parents: ["project"], make: (context, parents) => linked(ISSUES, context, parents) },
     "linked issue": { parents: ["project"], make: (context, parents) => numbers(linked(ISSUES, context, parents)) },
