@@ -42,7 +42,7 @@ const ISSUES = `
   select p.id, k, k * 1048576, case when ${dice("k", 91)} % 10 < 3 then ${dice("k", 92)} % 9 end, a.id, at,
     at + ${dice("k", 93)} % 90 * interval '1 day', case when closed then at + interval '3 days' end,
     case when closed then a.id end, case when ${dice("k", 94)} % 5 = 0 then at::date + 10 end,
-    case when closed then 'closed' else 'opened' end, case when k % 50 = 7 then 'incident' else 'issue' end, k % 30 = 11,
+    case when closed then 'closed' else 'opened' end, case when ${dice("k", 106)} % 50 = 7 then 'incident' else 'issue' end, ${dice("k", 107)} % 30 = 11,
     initcap(${word("k", 95)}) || ' ' || ${word("k", 96)} || ' ' || k,
     case when k % 3 > 0 then 'The ' || ${word("k", 97)} || ' of ' || ${word("k", 98)} || E'\\n\\n- [ ] look\\n- [x] mend' end
   from (

@@ -80,7 +80,7 @@ export const contract: Contract = {
       from issues i where i.project_id = (select project_id from issues group by 1 order by count(*) desc, 1 limit 1)
       group by 1, 2 order by count(*) desc, 2 limit 1`,
     requests: ({ project, author, iid, group }) => [
-      ...list(`/projects/${project}/issues`, { callers: EVERYBODY, filters: ["state=opened", "labels=Backend"] }),
+      ...list(`/projects/${project}/issues`, { filters: ["", "state=opened", "labels=Backend"] }),
       ...list(`/projects/${project}/issues`, { filters: filtersFor(author), places: FIRST }),
       ...list(`/projects/${project}/issues`, { orders: ORDERS, places: FIRST }),
       ...list(`/projects/${project}/issues/${iid}/participants`, { places: FIRST }),
