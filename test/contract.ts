@@ -87,7 +87,7 @@ export interface FixtureContext {
   /** Sends a request. */
   readonly call: TestApp["call"];
   makeUser(columns?: Parameters<TestApp["makeUser"]>[0]): Promise<TestUser>;
-  /** A user, and a public group, without other memberships; the same name returns the same one. */
+  /** A user without memberships, and a public group with an Owner only; the same name returns the same one. */
   person(name: string): Promise<number>;
   group(name: string): Promise<number>;
   /** Runs `make` only once for each name. */

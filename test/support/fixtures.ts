@@ -1,5 +1,6 @@
+import type { Db } from "#db/database.ts";
 import type { Fixture, FixtureContext, Name, Parent } from "#test/contract.ts";
-import { group, insertForId } from "#test/matrix/rows.ts";
+import { group, insert, insertForId } from "#test/matrix/rows.ts";
 import type { TestApp } from "./app.ts";
 import { contracts } from "./contracts.ts";
 
@@ -22,8 +23,14 @@ export function makeFixtureContext(
   return {
     ...{ db, call, makeUser, once },
     person: (name) => once(`person ${name}`, async () => (await makeUser()).id),
-    group: (name) => once(`group ${name}`, () => insertForId(db, "namespaces", group(null))),
+    group: (name) => once(`group ${name}`, () => ownedGroup(db, makeUser)),
   };
+}
+
+async function ownedGroup(db: Db, makeUser: FixtureContext["makeUser"]): Promise<number> {
+  const id = await insertForId(db, "namespaces", group(null));
+  await insert(db, "members", [{ group_id: id, user_id: (await makeUser()).id, access_level: 50 }]);
+  return id;
 }
 
 /** Creates one fixture for each parent, and returns the names of each after that of its parent. */
