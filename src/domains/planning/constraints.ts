@@ -26,6 +26,7 @@ export const planningConstraints: Constraints = {
   issues_closed_by_id_fkey: noUser,
   issues_moved_to_id_fkey: noIssue,
   issues_iid_taken: () => conflict("Duplicated issue"),
+  epics_iid_taken: () => conflict("Duplicated epic"),
   issues_dates_in_order: () => badFields({ due_date: ["must be greater than or equal to start date"] }),
   issue_assignees_issue_id_fkey: noIssue,
   issue_assignees_user_id_fkey: noUser,
