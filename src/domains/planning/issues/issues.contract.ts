@@ -46,7 +46,7 @@ export const contract: Contract = {
     "GET /issues": line(401, 200, 200, READ),
     "GET /issues/:id": line(401, 403, FOUND, READ, { object: "issue of a user" }),
     "GET /issues_statistics": line(401, 200, 200, READ),
-    "GET /groups/:id/issues": inGroup("viewer", 200, READ),
+    "GET /groups/:id/issues": inGroup("viewer", 200, READ, { holds: "issue of a project inside" }),
     "GET /groups/:id/issues_statistics": inGroup("viewer", 200, READ),
     "GET /projects/:id/issues": inProject("viewer", 200, READ, { holds: "issue" }),
     "GET /projects/:id/issues_statistics": inProject("viewer", 200, READ),
@@ -118,6 +118,19 @@ export const contract: Contract = {
         );
         const assignees = ids.flatMap((issue_id) => people.map((user_id) => ({ issue_id, user_id })));
         await insert(db, "issue_assignees", assignees);
+        return rows.map(({ iid }) => iid);
+      },
+    },
+    "issue of a project inside": {
+      parents: ["group"],
+      async make({ db }, parents) {
+        const projects = await insertForIds(
+          db,
+          "projects",
+          parents.map(({ id }) => project(id)),
+        );
+        const rows = projects.map((id) => issueRow(id, null));
+        await insert(db, "issues", rows);
         return rows.map(({ iid }) => iid);
       },
     },
