@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { sql } from "kysely";
+import { deletions } from "#domains/index.ts";
+import { removeBatchOfRows } from "#domains/foundation/deletions/deletions.ts";
 import type { Caller, Grant } from "#test/matrix/callers.ts";
 import type { TestContainer } from "#test/matrix/tree.ts";
 import type { Visibility } from "#test/matrix/line.ts";
@@ -185,11 +187,22 @@ export const losses: readonly Loss[] = [
     had: { grants: [it("owner")] },
     left: { ...NOTHING, gone: true },
     async lose({ app, container }) {
-      const db = app.services.db.write;
-      if (container.kind === "project") return sql`delete from projects where id = ${container.id}`.execute(db);
-      await sql`delete from projects where namespace_id = ${container.id}`.execute(db);
-      await sql`delete from namespaces where parent_id = ${container.id}`.execute(db);
-      return sql`delete from namespaces where id = ${container.id}`.execute(db);
+      const { db } = app.services;
+      const removeRows = (batches: typeof deletions.ofGroups, ids: readonly number[]) =>
+        db.transaction(async (tx) => {
+          while ((await removeBatchOfRows(tx, ids, batches)) > 0);
+        });
+      const remove = async (from: "projects" | "namespaces", column: "id" | "namespace_id" | "parent_id") => {
+        const found = await sql<{ id: number }>`
+          select id from ${sql.table(from)} where ${sql.ref(column)} = ${container.id}`.execute(db.write);
+        const ids = found.rows.map(({ id }) => id);
+        await removeRows(from === "projects" ? deletions.ofProjects : deletions.ofGroups, ids);
+        return sql`delete from ${sql.table(from)} where id = any(${ids}::bigint[])`.execute(db.write);
+      };
+      if (container.kind === "project") return remove("projects", "id");
+      await remove("projects", "namespace_id");
+      await remove("namespaces", "parent_id");
+      return remove("namespaces", "id");
     },
   },
 ];
