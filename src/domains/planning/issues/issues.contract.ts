@@ -127,7 +127,7 @@ export const contract: Contract = {
         const projects = await insertForIds(
           db,
           "projects",
-          parents.map(({ id }) => project(id)),
+          parents.map(({ id }) => project(id, { visibility: "private" })),
         );
         const rows = projects.map((id) => issueRow(id, null));
         await insert(db, "issues", rows);
