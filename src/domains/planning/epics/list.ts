@@ -54,6 +54,9 @@ function epicsOf(group: GroupSeen, actor: Actor | null, filters: Filters): Sourc
     where e.group_id = g.id and (not e.confidential or g.shows_confidential))`;
   return {
     scan: (limitTo) => sql`(select e.* from ${groups} g cross join lateral ${limitTo(ofOne)} e)`,
+    // PostgreSQL decides whether to begin with the groups or with the few epics that a filter finds.
+    lookup: sql`(select e.* from epics e join namespaces n on n.id = e.group_id
+      where ${inReach(group, filters)} and ${epicVisibleTo(actor)})`,
   };
 }
 
@@ -88,8 +91,11 @@ const isWord = (name: string, word: string) => name.toLowerCase() === word;
 const hasAny: Condition = sql`exists (
   select from label_links k join labels l on l.id = k.label_id where k.epic_id = e.id)`;
 
-/** Labels of epics are those of groups, all of one root. Their ids are found once and not for every epic. */
+/**
+ * Labels of epics are those of groups, all of one root. Their ids are found once and not for every epic. The index of
+ * links has those of issues first, which `issue_id is null` skips.
+ */
 const hasLabel = ({ traversal_ids: [root = 0] }: GroupSeen, name: string): Condition => sql`e.id in (
-  select k.epic_id from label_links k where k.epic_id is not null and k.label_id = any(array(
+  select k.epic_id from label_links k where k.issue_id is null and k.label_id = any(array(
     select l.id from subtree(${[root]}::bigint[], ${[root + 1]}::bigint[]) s
       cross join lateral (select id from labels where group_id = s and name = ${name} offset 0) l)))`;
