@@ -12,6 +12,8 @@ import type { LinkRow } from "./queries.ts";
 export const MAX_DEPTH = 5;
 const MAX_NODES = 500;
 const MAX_EDGES = 2000;
+/** An issue may be reached once at each distance, so that this many rows have enough different ones. */
+const MAX_ROWS = (MAX_NODES + 1) * (MAX_DEPTH + 1);
 
 /**
  * The issues up to `depth` links away from one, with the links between them. Only issues that the viewer may see are
@@ -23,32 +25,33 @@ export async function linkGraph(
   depth: number,
   viewer: Viewer,
 ): Promise<Static<typeof LinkGraph>> {
-  const found = new Set([item.id]);
-  let frontier: readonly number[] = [item.id];
-  for (let distance = 1; distance <= depth && frontier.length > 0 && found.size <= MAX_NODES; distance++) {
-    frontier = await neighboursOf(db, viewer.actor, frontier, [...found]);
-    for (const id of frontier) found.add(id);
-  }
-  const rows = await ISSUES.visible(db, viewer.actor, [...found].slice(0, MAX_NODES));
+  const found = await nearestTo(db, viewer.actor, item.id, depth);
+  const rows = await ISSUES.visible(db, viewer.actor, found.slice(0, MAX_NODES));
   const ids = rows.map(({ id }) => id);
   const edges = await linksAmong(db, ids);
   const nodes = (await ISSUES.views(db, rows, viewer)).map(presentNode);
   return {
     nodes: nodes.toSorted((one, other) => one.id - other.id),
     edges: edges.slice(0, MAX_EDGES),
-    truncated: found.size > MAX_NODES || edges.length > MAX_EDGES,
+    truncated: found.length > MAX_NODES || edges.length > MAX_EDGES,
   };
 }
 
-/** The visible issues that are linked to some issues, without those that are already found. */
-async function neighboursOf(db: Db, actor: Actor | null, ids: readonly number[], found: readonly number[]) {
+/** The ids of visible issues up to `depth` links away, the nearest first, and one more than are shown if there are. */
+async function nearestTo(db: Db, actor: Actor | null, issueId: number, depth: number): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
-    select distinct i.id from (
-      select target_id as id from issue_links where source_id = any(${ids}::bigint[])
-      union all select source_id from issue_links where target_id = any(${ids}::bigint[])
-    ) linked join issues i on i.id = linked.id join projects p on p.id = i.project_id
-    where not (i.id = any(${found}::bigint[])) and ${issueVisibleTo(actor)}
-    order by i.id limit ${sql.lit(MAX_NODES)}`.execute(db);
+    with recursive near as (
+      select ${issueId}::bigint as id, 0 as distance
+      union
+      select i.id, near.distance + 1
+      from near cross join lateral (
+          select target_id as id from issue_links where source_id = near.id
+          union all select source_id from issue_links where target_id = near.id
+        ) linked join issues i on i.id = linked.id join projects p on p.id = i.project_id
+      where near.distance < ${depth} and ${issueVisibleTo(actor)}
+    )
+    select id from (select id, distance from near limit ${sql.lit(MAX_ROWS)}) near
+    group by id order by min(distance), id limit ${sql.lit(MAX_NODES + 1)}`.execute(db);
   return rows.map(({ id }) => id);
 }
 
