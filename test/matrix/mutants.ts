@@ -186,14 +186,14 @@ const inContainers: readonly Mutation[] = [
   changedStatement(
     "a share gives what its members have",
     "guest, by the limit of a share",
-    isRole,
+    isAboveGuest,
     /least\(s\.access_level, (m\.access_level)\)/g,
     "$1",
   ),
   changedStatement(
     "a share gives all that it may",
     "guest, by a share",
-    isRole,
+    isAboveGuest,
     /least\((s\.access_level), m\.access_level\)/g,
     "$1",
   ),
@@ -272,6 +272,11 @@ function isBelow({ top, inner, child }: Container): boolean {
 }
 function isRole({ least, code }: Container): boolean {
   return least !== "viewer" || code !== undefined;
+}
+
+/** Whether it takes more than the least role, which is also the least that a share gives. */
+function isAboveGuest(container: Container): boolean {
+  return isRole(container) && container.least !== "guest";
 }
 
 const isId = (text = "") => /^\d+$/.test(text);
