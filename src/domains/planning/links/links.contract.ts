@@ -129,17 +129,13 @@ export const contract: Contract = {
   },
   tables: ["issue_links", "epic_links"],
   plans: {
-    // The issue and the epic with the most links, those with the last one, and the largest group.
+    // The issue and the epic with the most links, and the largest group.
     sample: `select i.project_id as project, i.iid, e.group_id as "epicGroup", e.iid as epic,
-        li.project_id as "lastProject", li.iid as "lastIid", le.group_id as "lastGroup", le.iid as "lastEpic",
         (select min(id) from namespaces where path = 'harbour-works' and parent_id is null) as "group"
-      from issues i, epics e, issues li, epics le
+      from issues i, epics e
       where i.id = (select source_id from issue_links group by 1 order by count(*) desc, 1 limit 1)
-        and e.id = (select source_id from epic_links group by 1 order by count(*) desc, 1 limit 1)
-        and li.id = (select max(source_id) from issue_links) and le.id = (select max(source_id) from epic_links)`,
-    requests: ({ project, iid, epicGroup, epic, lastProject, lastIid, lastGroup, lastEpic, group }) => [
-      ...list(`/projects/${lastProject}/issues/${lastIid}/links`, { places: FIRST }),
-      ...list(`/groups/${lastGroup}/epics/${lastEpic}/related_epics`, { places: FIRST }),
+        and e.id = (select source_id from epic_links group by 1 order by count(*) desc, 1 limit 1)`,
+    requests: ({ project, iid, epicGroup, epic, group }) => [
       ...list(`/projects/${project}/issues/${iid}/links`, { places: FIRST }),
       ...list(`/projects/${project}/issues/${iid}/links/graph?depth=5`, { places: FIRST }),
       ...list(`/groups/${epicGroup}/epics/${epic}/related_epics`, { places: FIRST }),
@@ -149,13 +145,8 @@ export const contract: Contract = {
         places: BY_OFFSET,
       }),
     ],
-    // With few links to show, the index is most of what a request reads.
-    indexes: ({ lastProject, lastIid, lastGroup, lastEpic }) => ({
-      issue_links_of_source: `/projects/${lastProject}/issues/${lastIid}/links`,
-      issue_links_of_target: `/projects/${lastProject}/issues/${lastIid}/links`,
-      epic_links_of_source: `/groups/${lastGroup}/epics/${lastEpic}/related_epics`,
-      epic_links_of_target: `/groups/${lastGroup}/epics/${lastEpic}/related_epics`,
-    }),
+    // The tables of the usual seed are too small for a missing index to show.
+    indexes: () => ({}),
   },
   fixtures: {
     "issue link": { parents: ["project"], make: (context, parents) => linked(ISSUES, context, parents) },
