@@ -44,7 +44,8 @@ const ORDERS: readonly { column: Column; order: Order }[] = [
   { column: "weight", order: order(sql`(i.weight + 0)`, "integer", { nulls: "last" }) },
 ];
 
-const FILTERS: readonly { holds(item: Item): boolean; sql: RawBuilder<boolean> }[] = [
+const FILTERS: readonly { holds(item: Item): boolean; sql: RawBuilder<boolean>; column?: string }[] = [
+  { holds: ({ size }) => size < 3, sql: sql`i.size < 3`, column: "i.size" },
   { holds: ({ size }) => size > 0, sql: sql`i.size > 0` },
   { holds: ({ due }) => due !== null, sql: sql`i.due is not null` },
   { holds: ({ weight }) => weight === 1, sql: sql`i.weight = 1` },
@@ -63,9 +64,13 @@ const Case = fc.record({
   items: fc.array(Item, { maxLength: 25 }),
   order: fc.constantFrom(...ORDERS),
   sort: fc.constantFrom("asc" as const, "desc" as const),
-  filters: fc.uniqueArray(fc.constantFrom(...FILTERS.slice(0, 3), ...FILTERS), { maxLength: 2 }),
+  filters: fc.uniqueArray(fc.constantFrom(...FILTERS.slice(0, 4), ...FILTERS), { maxLength: 2 }),
   sources: fc.option(fc.array(fc.constantFrom(...KINDS), { minLength: 3, maxLength: 3 }), { freq: 3 }),
-  costly: fc.boolean(),
+  /** How many of the filters are costly. */
+  costly: fc.integer({ min: 0, max: 2 }),
+  /** Whether the list is one part of what is scanned. */
+  wide: fc.constantFrom(true as const, undefined),
+  finds: fc.boolean(),
   bounds: fc.record({
     candidates: fc.integer({ min: 0, max: 8 }),
     scanned: fc.integer({ min: 1, max: 9 }).map((rows) => () => rows),
@@ -76,14 +81,14 @@ const Case = fc.record({
 type Case = typeof Case extends fc.Arbitrary<infer T> ? T : never;
 
 /** The same list, sorted in memory. */
-function expectedOf({ order: { column, order }, sort, filters }: Case, items: readonly Item[]): number[] {
+function expectedOf({ order: { column, order }, sort, filters, wide }: Case, items: readonly Item[]): number[] {
   const sign = sort === "asc" ? 1 : -1;
   const nullRank = order.nulls === "at the end" ? sign : order.nulls === "first" ? -1 : 1;
   const rank = (value: Item[Column]) => (value === null ? nullRank : 0);
   const compare = (a: Item[Column], b: Item[Column]) =>
     rank(a) - rank(b) || (a === b || a === null || b === null ? 0 : a < b ? -1 : 1);
   return items
-    .filter((item) => filters.every(({ holds }) => holds(item)))
+    .filter((item) => (!wide || item.part === 1) && filters.every(({ holds }) => holds(item)))
     .toSorted((a, b) => sign * (compare(a[column], b[column]) || a.id - b.id))
     .map(({ id }) => id);
 }
@@ -108,13 +113,21 @@ describe("a page of a list", () => {
     return items;
   }
 
-  const listingOf = ({ sources, filters, costly }: Case): Listing => ({
+  const listingOf = ({ sources, filters, costly, wide, finds }: Case): Listing => ({
     from: "items as i" as never,
     ...(sources && {
       sources: sources.map((kind, part) => kind(sql`(select * from items i where part = ${sql.lit(part)})`)),
     }),
-    [costly ? "costly" : "filters"]: filters.map((filter) => filter.sql),
+    ...(wide && {
+      sources: [{ scan: sql`items`, wide, lookup: sql`(select * from items where part = 1)` }],
+      isListed: sql<boolean>`i.part = 1`,
+    }),
+    ...(finds && { finders: filters.map((filter) => sql`(select i.id from items i where ${filter.sql})`) }),
+    filters: filters.slice(costly).map(filterOf),
+    costly: filters.slice(0, costly).map(filterOf),
   });
+  const filterOf = ({ column, sql: where }: (typeof FILTERS)[number]) =>
+    column === undefined ? where : { column, where };
   const query = () => databases.read.selectFrom("items as i" as never).select(sql<number>`i.id`.as("id"));
   const requestOf = ({ order, sort, limit }: Case) => ({ id: "i.id", order: order.order, sort, limit });
 
@@ -124,7 +137,10 @@ describe("a page of a list", () => {
   const asQuery: Read = (example, request) =>
     queryPage(
       databases.read,
-      example.filters.reduce((rows, filter) => rows.where(filter.sql), query()),
+      [...example.filters, ...(example.wide ? [{ sql: sql<boolean>`i.part = 1` }] : [])].reduce(
+        (rows, filter) => rows.where(filter.sql),
+        query(),
+      ),
       request,
     );
 
@@ -138,7 +154,7 @@ describe("a page of a list", () => {
     );
     const total = await page.total();
     if (total < Infinity) assert.equal(total, expected.length);
-    else assert.ok(example.costly || expected.length > bounds.candidates);
+    else assert.ok(example.costly > 0 || expected.length > bounds.candidates);
   }
 
   async function byKeyset(read: Read, example: Case) {

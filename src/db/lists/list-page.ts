@@ -17,6 +17,8 @@ export const MAX_PER_PAGE = 100;
 export const MAX_OFFSET = 50_000;
 /** Totals are counted up to here; beyond it they are left out. */
 export const MAX_TOTAL = 10_000;
+/** How many finders are tried: each may take as long as a scan. */
+const MAX_FINDERS = 4;
 
 export type AnyQuery<O> = SelectQueryBuilder<any, any, O>;
 /** A table, or a query in parentheses. */
@@ -28,14 +30,22 @@ export type LimitTo = (rows: Rows) => Rows;
 export interface Source {
   /** Its rows in a form that is quick to read in order; a source that merges others limits each of them. */
   readonly scan: Rows | ((limitTo: LimitTo) => Rows);
+  /** Whether a scan returns rows that are not listed, too; a lookup never does. */
+  readonly wide?: true;
   /** The rows that may match the filters, in a form that an index finds if they are few. */
   readonly lookup?: Rows;
   /** Whether no index has its rows in order, so that scanning them is collecting and sorting all. */
   readonly unordered?: true;
 }
 
+/** A condition on one column: a scan in the order of that column reads only the rows that meet it. */
+export interface ColumnFilter {
+  readonly column: string;
+  readonly where: Condition;
+}
+
 /** A condition that every row must meet; falsy if the caller did not ask for it. */
-export type Filter = Condition | false | "" | undefined;
+export type Filter = Condition | ColumnFilter | false | "" | undefined;
 
 /** A source that is not merged from others. */
 export type TableSource = Source & { readonly scan: Rows };
@@ -46,8 +56,15 @@ export interface Listing {
   /** The whole table if left out. */
   readonly sources?: readonly Source[];
   readonly filters?: readonly Filter[];
-  /** Filters that need a lookup for each row: no candidates are collected for them alone, and nothing is counted. */
+  /**
+   * Filters that need a lookup for each row: of the candidates only those that the other filters leave are looked at,
+   * and if these are too many, nothing is counted.
+   */
   readonly costly?: readonly Filter[];
+  /** Rows with the ids of all that meet one of the filters, which an index finds if they are few. */
+  readonly finders?: readonly (Rows | false | undefined)[];
+  /** Whether a row of the table is listed: for rows of a finder or of a wide scan. */
+  readonly isListed?: Condition;
   /** Orders of the list, by their names, that depend on the request. */
   readonly orders?: Readonly<Record<string, Order>>;
   /** The order if the caller asked for none; keyset paging does not use it. */
@@ -119,68 +136,106 @@ export async function listPage<O>(
 ): Promise<ListPage<O>> {
   const list = listOf(listing);
   // How common a value is decides the plan, so statements with filters are planned with their values.
-  const db = list.filters.length > 0 ? readAnew : read;
+  const db = list.narrows || list.filters.length > 0 ? readAnew : read;
   const { order } = request;
   const ids = list.narrows || order.scannedBy ? await candidatesOf(db, list, bounds.candidates) : undefined;
   const total = async () =>
-    ids?.length ?? (list.filters.length > 0 ? Infinity : countUpTo(db, list.sources.map(list.found)));
+    ids?.length ?? (list.narrows || list.filters.length > 0 ? Infinity : countUpTo(db, list.sources.map(list.found)));
   if (ids && request.offset >= ids.length) return { rows: [], total };
   const ordered = ids ? request : { ...request, order: order.scannedBy ?? order };
-  const sources = ids ? [{ scan: list.withIds(ids) }] : list.sources;
-  const page = pageOf({ ...list, sources, filters: ids ? [] : list.filters }, ordered, bounds);
+  const page = ids ? pageOfIds(list, ids, ordered, bounds) : pageOf(list, ordered, bounds);
   const rows = inOrder(query.where(sql<boolean>`${sql.ref(request.id)} in (${page})`), ordered).compile();
   return { rows: (await db.executeQuery(rows)).rows.slice(0, request.limit), total };
 }
 
 type List = ReturnType<typeof listOf>;
 
-function listOf({ from, sources, filters: given = [], costly = [] }: Listing) {
-  const filters = asked([...given, ...costly]);
+function listOf({ from, sources: given, filters: usual = [], costly = [], finders = [], isListed }: Listing) {
+  const filters = asked([...usual, ...costly]);
   const [name = "", alias = ""] = from.split(" as ");
   const [table, as] = [sql.table(name), sql.ref(alias)];
-  const holds = all(filters);
+  const nothing = sql`(select * from ${table} limit 0)`;
+  const sources: readonly Source[] = given?.length === 0 ? [{ scan: nothing }] : (given ?? [{ scan: table }]);
   // Without filters, a source needs to return no more rows than are counted.
   const limitTo: LimitTo = (rows) =>
     filters.length > 0 ? rows : sql`(select * from ${rows} ${as} limit ${sql.lit(MAX_TOTAL + 1)})`;
   const lookupOf = ({ scan, lookup }: Source) => lookup ?? (typeof scan === "function" ? scan(limitTo) : scan);
+  const idsOf = (source: Source, conditions: readonly Filter[]) =>
+    sql`select ${as}.id from ${lookupOf(source)} ${as} where ${all(conditions)}`;
   return {
+    table,
     as,
+    sources,
     filters,
-    narrows: given.some(Boolean),
-    sources: sources?.length === 0 ? [{ scan: sql`(select * from ${table} limit 0)` }] : (sources ?? [{ scan: table }]),
+    costly: asked(costly),
+    isListed: isListed ?? sql<boolean>`true`,
+    finders: finders.filter((finder) => typeof finder === "object").slice(0, MAX_FINDERS),
+    narrows: [...usual, ...finders, ...sources.map(({ wide }) => wide)].some(Boolean),
     lookupOf,
-    found: (source: Source) => sql`select ${as}.id from ${lookupOf(source)} ${as} where ${holds}`,
-    // The offset is an optimization fence: without it PostgreSQL may scan an order and compare each row with the ids.
-    withIds: (ids: readonly number[]) =>
-      sql`(select * from ${table} where id = any(${`{${ids.join(",")}}`}::bigint[]) offset 0)`,
+    found: (source: Source) => idsOf(source, filters),
+    candidates: (source: Source) => idsOf(source, usual),
   };
 }
 
+// The offset is an optimization fence: without it PostgreSQL may scan an order and compare each row with the ids.
+const withIds = ({ table, as }: List, ids: readonly number[], value: RawBuilder<unknown> = sql`null`): Rows =>
+  sql`(select ${as}.*, ${value} as sort_value from ${table} ${as}
+    where ${as}.id = any(${`{${ids.join(",")}}`}::bigint[]) offset 0)`;
+
 /** All filters that were asked for as one condition. */
 export function all(filters: readonly Filter[]): Condition {
-  const conditions = asked(filters);
+  const conditions = asked(filters).map((filter) => ("where" in filter ? filter.where : filter));
   return conditions.length === 0 ? sql`true` : sql`${sql.join(conditions, sql` and `)}`;
 }
 
-const asked = (filters: readonly Filter[]): Condition[] => filters.filter((filter) => typeof filter === "object");
+const asked = (filters: readonly Filter[]) => filters.filter((filter) => typeof filter === "object");
 
 const unionAll = (parts: readonly RawBuilder<unknown>[]) => sql`${sql.join(parts, sql` union all `)}`;
 
-/** The ids of all rows, unless there are more than `max`. */
-async function candidatesOf(db: Db, { sources, found }: List, max: number): Promise<number[] | undefined> {
+/** The ids of all rows that match the filters, if the sources or a finder return few enough to look at. */
+async function candidatesOf(db: Db, list: List, max: number): Promise<number[] | undefined> {
+  const { sources, candidates, finders, isListed, filters, costly } = list;
   const limit = sql.lit(max + 1);
-  const some = unionAll(sources.map((source) => sql`(${found(source)} limit ${limit})`));
+  const listed = sources.map((source) => sql`(${candidates(source)} limit ${limit})`);
+  const ids = await idsUpTo(db, unionAll(listed), max);
+  if (ids) return filtered(db, list, ids, costly);
+  for (const finder of finders) {
+    const found = await idsUpTo(db, sql`select id from ${finder} finder`, max);
+    if (found) return filtered(db, list, found, [isListed, ...filters]);
+  }
+  return undefined;
+}
+
+async function idsUpTo(db: Db, rows: RawBuilder<unknown>, max: number): Promise<number[] | undefined> {
   // If there are too many, PostgreSQL sends none of them.
-  const { rows } = await sql<{ ids: number[] }>`select coalesce(array_agg(id), '{}') as ids
-    from (select id from (${some}) sources limit ${limit}) found having count(*) <= ${sql.lit(max)}`.execute(db);
-  return rows[0]?.ids;
+  const { rows: found } = await sql<{ ids: number[] }>`select coalesce(array_agg(id), '{}') as ids
+    from (select id from (${rows}) some_rows limit ${sql.lit(max + 1)}) found
+    having count(*) <= ${sql.lit(max)}`.execute(db);
+  return found[0]?.ids;
+}
+
+async function filtered(db: Db, list: List, ids: number[], filters: readonly Filter[]): Promise<number[]> {
+  if (ids.length === 0 || filters.length === 0) return ids;
+  const { rows } = await sql<{ ids: number[] }>`select coalesce(array_agg(${list.as}.id), '{}') as ids
+    from ${withIds(list, ids)} ${list.as} where ${all(filters)}`.execute(db);
+  return rows[0]?.ids ?? [];
+}
+
+/** The ids of a page of candidates. An order by an expression is evaluated once for each. */
+function pageOfIds(list: List, ids: readonly number[], request: PageRequest, bounds: Bounds): RawBuilder<unknown> {
+  const { order } = request;
+  const isColumn = typeof order.column === "string";
+  const scan = withIds(list, ids, isColumn ? undefined : columnOf(order));
+  const column = isColumn ? order.column : sql`${list.as}.sort_value`;
+  return pageOf({ ...list, sources: [{ scan }], filters: [] }, { ...request, order: { ...order, column } }, bounds);
 }
 
 /** The ids of the page: the first rows of every source in order, merged. */
 function pageOf(list: List, request: PageRequest, bounds: Bounds): RawBuilder<unknown> {
   const { sort, offset, limit } = request;
   const depth = offset + limit;
-  const ranges = rangesOf(request);
+  const within = all(list.filters.filter((filter) => "column" in filter && filter.column === request.order.column));
+  const ranges = rangesOf(request).map((range) => ({ ...range, where: sql<boolean>`${range.where} and ${within}` }));
   const firsts = list.sources.flatMap((source) =>
     ranges.map(
       (range, rank) => sql`(select id, ${sql.lit(rank)} as rank, ${sql.ref(POSITION)}
@@ -193,21 +248,23 @@ function pageOf(list: List, request: PageRequest, bounds: Bounds): RawBuilder<un
 }
 
 /** The first rows of a source; if a scan finds too few, all rows that match the filters are collected and sorted. */
-function firstOf({ as, filters, lookupOf }: List, source: Source, range: Range, depth: number, scanned: number) {
-  const { scan } = source;
-  const first = filters.length === 0 ? limitFor(depth) : sql.lit(depth);
-  const scanLimit = filters.length === 0 ? first : sql.lit(scanned);
+function firstOf(list: List, source: Source, range: Range, depth: number, scanned: number) {
+  const { as, filters, lookupOf } = list;
+  const { scan, wide } = source;
+  const conditions = wide ? [list.isListed, ...filters] : filters;
+  const first = conditions.length === 0 ? limitFor(depth) : sql.lit(depth);
+  const scanLimit = conditions.length === 0 ? first : sql.lit(scanned);
   const rows = (from: Rows) => sql`select ${as}.* from ${from} ${as} where ${range.where}`;
   const limitTo: LimitTo = (from) => sql`(${rows(from)} order by ${range.orderBy} limit ${scanLimit})`;
   const inRange = limitTo(typeof scan === "function" ? scan(limitTo) : scan);
   const columns = sql`${as}.id, ${range.value} as ${sql.ref(POSITION)}`;
-  if (filters.length === 0) return sql`select ${columns} from ${inRange} ${as}`;
+  if (conditions.length === 0) return sql`select ${columns} from ${inRange} ${as}`;
   const collected = sql`select ${columns} from (${rows(lookupOf(source))} and ${all(filters)} offset 0) ${as}
     order by ${range.orderBy} limit ${first}`;
   if (source.unordered) return collected;
   const isShort = sql`(select count(*) from scanned) < ${first}`;
   return sql`with scanned as materialized (
-      select ${columns} from ${inRange} ${as} where ${all(filters)} order by ${range.orderBy} limit ${first})
+      select ${columns} from ${inRange} ${as} where ${all(conditions)} order by ${range.orderBy} limit ${first})
     select * from scanned where not ${isShort}
     union all select * from (${collected}) collected where ${isShort}`;
 }
