@@ -66,7 +66,9 @@ create table issues (
   constraint issues_dates_in_order check (start_date <= due_date)
 );
 create unique index issues_iid_taken on issues (project_id, iid);
-create index issues_of_project_by_created_at on issues (project_id, created_at, id);
+-- With the columns of most filters, so that all issues of a large project can be filtered without reading them.
+create index issues_of_project_by_created_at on issues (project_id, created_at, id)
+  include (updated_at, author_id, iid, weight, due_date, state, issue_type, confidential);
 create index issues_of_project_by_updated_at on issues (project_id, updated_at, id);
 create index issues_of_project_by_due_date on issues (project_id, due_date, id);
 create index issues_of_project_by_weight on issues (project_id, weight, id);

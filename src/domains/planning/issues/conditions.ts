@@ -1,45 +1,83 @@
 import { sql } from "kysely";
 import type { Static } from "typebox";
 import type { Actor } from "#access/principal.ts";
-import type { Filter } from "#db/lists/list-page.ts";
+import type { Filter, Listing, Rows } from "#db/lists/list-page.ts";
 import type { Condition } from "#db/lists/order.ts";
 import { matches } from "#domains/organization/namespaces/search.ts";
+import { isAvailableIn, type LabelContainer } from "#domains/planning/items/labels.ts";
 import { epicVisibleTo } from "#domains/planning/items/visibility.ts";
 import type { IssueFilters } from "./filter-params.ts";
 
 export type Filters = Static<typeof IssueFilters>;
 type Without = NonNullable<Filters["not"]>;
 
-/** The conditions on rows of `issues as i` that a request asks for. */
-export function conditionsOf(actor: Actor | null, filters: Filters): Filter[] {
-  const { state, weight, in: places, search } = filters;
+/**
+ * The conditions on rows of `issues as i` that a request asks for. An index of the issues of a project has the columns
+ * of all that are not costly.
+ */
+export function conditionsOf(actor: Actor | null, filters: Filters): Required<Pick<Listing, "filters" | "costly">> {
+  const { state, weight, search } = filters;
+  return {
+    filters: [
+      state !== undefined && state !== "all" && sql`i.state = ${sql.lit(state)}`,
+      filters.issue_type && sql`i.issue_type = ${filters.issue_type}`,
+      filters.confidential !== undefined && (filters.confidential ? sql`i.confidential` : sql`not i.confidential`),
+      filters.iids && sql`i.iid = any(${filters.iids}::integer[])`,
+      ...ofTimes(filters),
+      filters.due_date && DUE[filters.due_date],
+      weight !== undefined && (wildcard(weight, sql`i.weight is not null`) ?? sql`i.weight = ${weight}`),
+      ...authorsOf(actor, filters).map((author) => sql<boolean>`i.author_id = ${author}`),
+      ofMilestone(filters.milestone ?? filters.milestone_id),
+    ],
+    costly: [
+      ...assigneesOf(actor, filters).map(isAssignedTo),
+      filters.assignee_id !== undefined && ofAssignee(filters.assignee_id),
+      ...(filters.labels ?? []).map((name) => wildcard(name, hasLabels) ?? hasLabel(name)),
+      ofEpic(actor, filters.epic_id),
+      search?.trim() && searched(search, filters.in ?? []),
+      ...(filters.not ? excluded(actor, filters.not) : []),
+    ],
+  };
+}
+
+/** The ids of the issues that meet one of the filters; labels are those of a project, or any. */
+export function findersOf(
+  actor: Actor | null,
+  filters: Filters,
+  project?: LabelContainer,
+): NonNullable<Listing["finders"]> {
+  const { labels = [], epic_id, assignee_id } = filters;
+  const search = filters.search?.trim() || undefined;
+  const isPerson = typeof assignee_id === "number" && assignee_id > 0;
+  const people = [...assigneesOf(actor, filters), ...(isPerson ? [userOf(assignee_id)] : [])];
   return [
-    state !== undefined && state !== "all" && sql`i.state = ${sql.lit(state)}`,
-    filters.issue_type && sql`i.issue_type = ${filters.issue_type}`,
-    filters.confidential !== undefined && (filters.confidential ? sql`i.confidential` : sql`not i.confidential`),
-    filters.iids && sql`i.iid = any(${filters.iids}::integer[])`,
-    filters.created_after && sql`i.created_at >= ${filters.created_after}`,
-    filters.created_before && sql`i.created_at <= ${filters.created_before}`,
-    filters.updated_after && sql`i.updated_at >= ${filters.updated_after}`,
-    filters.updated_before && sql`i.updated_at <= ${filters.updated_before}`,
-    filters.due_date && DUE[filters.due_date],
-    weight !== undefined && (wildcard(weight, sql`i.weight is not null`) ?? sql`i.weight = ${weight}`),
-    ...ofScope(actor, filters.scope),
-    ...ofPeople(filters),
-    ...ofLabels(filters.labels ?? []),
-    ofEpic(actor, filters.epic_id),
-    ofMilestone(filters.milestone ?? filters.milestone_id),
-    search?.trim() && searched(search, places ?? []),
-    ...(filters.not ? excluded(actor, filters.not) : []),
+    search !== undefined && sql`(select i.id from issues i where ${matches(search, sql`i.search_text`)})`,
+    ...labels.filter((name) => !isWildcard(name)).map((name) => labelled(name, project)),
+    ...people.map((person) => sql`(select a.issue_id as id from issue_assignees a where a.user_id = ${person})`),
+    ...authorsOf(actor, filters).map((author) => sql`(select i.id from issues i where i.author_id = ${author})`),
+    typeof epic_id === "number" && sql`(select t.issue_id as id from epic_issues t where t.epic_id = ${epic_id})`,
+  ];
+}
+
+function ofTimes({ created_after, created_before, updated_after, updated_before }: Filters): Filter[] {
+  const created = "i.created_at";
+  const updated = "i.updated_at";
+  return [
+    created_after && { column: created, where: sql`i.created_at >= ${created_after}` },
+    created_before && { column: created, where: sql`i.created_at <= ${created_before}` },
+    updated_after && { column: updated, where: sql`i.updated_at >= ${updated_after}` },
+    updated_before && { column: updated, where: sql`i.updated_at <= ${updated_before}` },
   ];
 }
 
 const not = (condition: Condition): Condition => sql`not (${condition})`;
 
+const isWildcard = (value: string | number) => /^(?:any|none)$/i.test(String(value));
+
 /** The condition for `None` or `Any`, in any case; undefined for another value. */
 function wildcard(value: string | number, isAny: Condition): Condition | undefined {
-  const word = String(value).toLowerCase();
-  return word === "any" ? isAny : word === "none" ? not(isAny) : undefined;
+  if (!isWildcard(value)) return undefined;
+  return String(value).toLowerCase() === "any" ? isAny : not(isAny);
 }
 
 const today = sql`(now() at time zone 'UTC')::date`;
@@ -60,54 +98,55 @@ const DUE: Readonly<Record<NonNullable<Filters["due_date"]>, Condition>> = {
   next_month_and_previous_two_weeks: within(`${TODAY} - 14`, `${truncated("month")} + interval '2 months'`),
 };
 
-const isAssigned = sql<boolean>`exists (select from issue_assignees a where a.issue_id = i.id)`;
-const isAssignedTo = (userId: number): Condition =>
-  sql`i.id in (select a.issue_id from issue_assignees a where a.user_id = ${userId})`;
+/** A lookup for one row. Without the offset PostgreSQL may join it, and read all rows that any issue has. */
+const found = (rows: Rows): Condition => sql`exists (${rows} offset 0)`;
 
-function ofScope(actor: Actor | null, scope: Filters["scope"]): Filter[] {
-  if (scope === undefined || scope === "all") return [];
-  if (!actor) return [sql`false`];
-  return [scope.startsWith("created") ? sql`i.author_id = ${actor.user.id}` : isAssignedTo(actor.user.id)];
-}
+const isAssigned = found(sql`select from issue_assignees a where a.issue_id = i.id`);
+const isAssignedTo = (person: Rows): Condition =>
+  found(sql`select from issue_assignees a where a.issue_id = i.id and a.user_id = ${person}`);
 
-const usersNamed = (names: readonly string[]) =>
-  sql`(select u.id from users u where lower(u.username) = any(${names.map((name) => name.toLowerCase())}::text[]))`;
+const userNamed = (name: string): Rows =>
+  sql`(select u.id from users u where lower(u.username) = ${name.toLowerCase()})`;
+const userOf = (id: number): Rows => sql`${id}::bigint`;
+/** The id of nobody. */
+const NOBODY = userOf(0);
 
-type People = Pick<Filters, "author_id" | "author_username" | "assignee_id" | "assignee_username">;
+type Authors = Pick<Filters, "scope" | "author_id" | "author_username">;
+type Assignees = Pick<Filters, "scope" | "assignee_username">;
+const isOwn = ({ scope }: Pick<Filters, "scope">, word: string) => scope?.startsWith(word) === true;
 
-function ofPeople({ author_id, author_username, assignee_id, assignee_username }: People): Filter[] {
-  return [
-    author_id !== undefined && sql`i.author_id = ${author_id}`,
-    author_username !== undefined && sql`i.author_id = ${usersNamed([author_username])}`,
-    assignee_id !== undefined && ofAssignee(assignee_id),
-    ...(assignee_username ?? []).map(
-      (name): Condition =>
-        sql`i.id in (select a.issue_id from issue_assignees a where a.user_id = ${usersNamed([name])})`,
-    ),
-  ];
-}
+/** The ids of the people, each of whom must be the author. */
+const authorsOf = (actor: Actor | null, { author_id, author_username, ...asked }: Authors): Rows[] => [
+  ...(isOwn(asked, "created") ? [actor ? userOf(actor.user.id) : NOBODY] : []),
+  ...(author_id === undefined ? [] : [userOf(author_id)]),
+  ...(author_username === undefined ? [] : [userNamed(author_username)]),
+];
+
+/** The ids of the people, all of whom must be assigned. */
+const assigneesOf = (actor: Actor | null, { assignee_username = [], ...asked }: Assignees): Rows[] => [
+  ...(isOwn(asked, "assigned") ? [actor ? userOf(actor.user.id) : NOBODY] : []),
+  ...assignee_username.map(userNamed),
+];
 
 function ofAssignee(value: number | string): Condition {
   if (value === 0) return not(isAssigned);
-  return wildcard(value, isAssigned) ?? isAssignedTo(Number(value));
+  return wildcard(value, isAssigned) ?? isAssignedTo(userOf(Number(value)));
 }
 
-const hasLabels = sql<boolean>`exists (
-  select from label_links t join labels l on l.id = t.label_id where t.issue_id = i.id)`;
-const hasLabel = (name: string): Condition => sql`i.id in (
-  select t.issue_id from labels l join label_links t on t.label_id = l.id and t.issue_id is not null
-  where l.name = ${name})`;
+const LABELS_OF_ISSUE = sql`select from label_links t join labels l on l.id = t.label_id where t.issue_id = i.id`;
+const hasLabels = found(LABELS_OF_ISSUE);
+const hasLabel = (name: string): Condition => found(sql`${LABELS_OF_ISSUE} and l.name = ${name}`);
 
-function ofLabels(names: readonly string[]): Condition[] {
-  return names.map((name) => wildcard(name, hasLabels) ?? hasLabel(name));
-}
+const labelled = (name: string, project: LabelContainer | undefined): Rows => sql`(
+  select t.issue_id as id from labels l join label_links t on t.label_id = l.id and t.issue_id is not null
+  where l.name = ${name} and ${project ? isAvailableIn(project) : sql`true`})`;
 
 /** Epics that the caller may not see are none. */
 function ofEpic(actor: Actor | null, id: Filters["epic_id"]): Filter {
   if (id === undefined) return undefined;
-  const inEpic = (which: Condition): Condition => sql`i.id in (
-    select t.issue_id from epic_issues t join epics e on e.id = t.epic_id join namespaces n on n.id = e.group_id
-    where ${which} and ${epicVisibleTo(actor)})`;
+  const inEpic = (which: Condition): Condition =>
+    found(sql`select from epic_issues t join epics e on e.id = t.epic_id join namespaces n on n.id = e.group_id
+      where t.issue_id = i.id and ${which} and ${epicVisibleTo(actor)}`);
   return wildcard(id, inEpic(sql`true`)) ?? inEpic(sql`t.epic_id = ${id}`);
 }
 
@@ -130,10 +169,12 @@ const matchesIn = (search: string, place: keyof typeof SEARCHED): Condition =>
 
 /** The conditions for `not[…]`: none of the named values. */
 function excluded(actor: Actor | null, without: Without): Filter[] {
-  const { labels, iids, weight, epic_id, milestone = without.milestone_id } = without;
+  const { labels, iids, weight, epic_id, assignee_id, milestone = without.milestone_id } = without;
   const some: Filter[] = [
-    ...ofPeople(without),
-    ...ofLabels(labels ?? []),
+    ...authorsOf(null, without).map((author) => sql<boolean>`i.author_id = ${author}`),
+    ...assigneesOf(null, without).map(isAssignedTo),
+    assignee_id !== undefined && ofAssignee(assignee_id),
+    ...(labels ?? []).map((name) => wildcard(name, hasLabels) ?? hasLabel(name)),
     iids && sql`i.iid = any(${iids}::integer[])`,
     weight !== undefined && sql`i.weight = ${weight}`,
     ofEpic(actor, epic_id),

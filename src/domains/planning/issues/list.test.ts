@@ -210,6 +210,61 @@ describe("lists of issues", () => {
     assert.deepEqual(await on.titles(`/groups/${top}/issues`), ["Deep"]);
   });
 
+  test("more issues than are collected and sorted: only what the caller may see, by every way to find it", async () => {
+    const group = await on.insert.group();
+    const open = await on.insert.project(group, { visibility: 20 });
+    const closed = await on.insert.project(group, { visibility: 0 });
+    const { write } = on.app.services.db;
+    const fill = (projectId: number, title: string, count: number) =>
+      sql`insert into issues (project_id, iid, title, created_at, confidential)
+        select ${projectId}, k, ${title} || k, '2020-01-01'::timestamptz + k * interval '1 minute', k % 500 = 7
+        from generate_series(1, ${count}::int) k`.execute(write);
+    await fill(open, "Open ", 10_500);
+    await fill(closed, "Secret ", 10_500);
+    const token = author.token;
+    for (const project of [open, closed]) {
+      await sql`with l as (insert into labels (project_id, name, color) values (${project}, 'rare', '#000000') returning id)
+        insert into label_links (label_id, issue_id) select l.id, i.id from l, issues i
+        where i.project_id = ${project} and i.iid in (7, 9)`.execute(write);
+    }
+    const path = `/groups/${group}/issues?per_page=3`;
+    const titles = async (query: string) => (await on.titles(`${path}&${query}`, author)).join(", ");
+    const { headers } = await on.app.get(`${path}&page=2`, { token });
+    assert.equal(headers["x-total"], undefined);
+    assert.equal(await titles("sort=asc"), "Open 1, Open 2, Open 3");
+    assert.equal(await titles("sort=asc&page=3"), "Open 8, Open 9, Open 10");
+    assert.equal(await titles("pagination=keyset&order_by=created_at&sort=desc"), "Open 10500, Open 10499, Open 10498");
+    assert.equal(await titles("labels=rare"), "Open 9");
+    assert.equal(await titles("search=open&sort=asc"), "Open 1, Open 2, Open 3");
+    assert.equal(await titles("search=secret"), "");
+    assert.equal(await titles("created_before=2020-01-01T00:08:00Z"), "Open 8, Open 6, Open 5");
+    assert.equal(await titles("confidential=true"), "");
+    assert.equal(await titles("labels=None&state=opened&sort=asc"), "Open 1, Open 2, Open 3");
+    const inProject = `/projects/${open}/issues?per_page=3`;
+    assert.deepEqual(await on.titles(`${inProject}&labels=rare`, author), ["Open 9"]);
+    assert.deepEqual(await on.titles(`${inProject}&sort=asc&not[labels]=rare&page=3`, author), [
+      "Open 8",
+      "Open 10",
+      "Open 11",
+    ]);
+  });
+
+  test("descriptions that are too much for one answer are refused, and fewer are sent", async () => {
+    const project = await on.insert.project(await on.insert.group(), { visibility: 20 });
+    await sql`insert into issues (project_id, iid, title, description)
+      select ${project}, k, 'Long', repeat('x', 1048576) from generate_series(1, 9) k`.execute(
+      on.app.services.db.write,
+    );
+    const { status, body } = await on.app.get(`/projects/${project}/issues`);
+    assert.equal(status, 413);
+    assert.match(body.message, /ask for fewer by per_page/);
+    const few = await on.get(`/projects/${project}/issues?per_page=8`);
+    assert.deepEqual(
+      few.map(({ description }: { description: string }) => description.length),
+      Array.from({ length: 8 }, () => 2 ** 20),
+    );
+  });
+
   test("refused filters", async () => {
     for (const query of ["state=merged", "scope=mine", "assignee_id=x", "due_date=later", "in=labels", "weight=-1"]) {
       assert.equal((await on.app.get(`${at.issues}?${query}`)).status, 400, query);

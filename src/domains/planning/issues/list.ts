@@ -5,8 +5,9 @@ import { memberProjects, openWithFeature } from "#access/visible.ts";
 import type { Listing, Rows, Source } from "#db/lists/list-page.ts";
 import { type Condition, order, type Order } from "#db/lists/order.ts";
 import { isArchived } from "#domains/organization/projects/queries.ts";
-import { issueVisibleIn, issueVisibleTo } from "#domains/planning/items/visibility.ts";
-import { conditionsOf, type Filters } from "./conditions.ts";
+import { isOpenOrOwn, issuesSeenIn, issueVisibleIn, issueVisibleTo } from "#domains/planning/items/visibility.ts";
+import { ofProject } from "#domains/planning/labels/queries.ts";
+import { conditionsOf, type Filters, findersOf } from "./conditions.ts";
 
 const newest = order("i.created_at", "timestamptz");
 const emptyLast = { nulls: "at the end" } as const;
@@ -45,15 +46,16 @@ export const PAGING = {
 } as const;
 
 /** The issues of one project. */
-export const listOfProject = (project: ProjectSeen, actor: Actor | null, filters: Filters): Listing => ({
-  from: "issues as i",
-  sources: [
-    {
-      scan: sql`(select i.* from issues i where i.project_id = ${project.id} and ${issueVisibleIn(project, actor)})`,
-    },
-  ],
-  filters: conditionsOf(actor, filters),
-});
+export function listOfProject(project: ProjectSeen, actor: Actor | null, filters: Filters): Listing {
+  const isListed = sql<boolean>`i.project_id = ${project.id} and ${issueVisibleIn(project, actor)}`;
+  return {
+    from: "issues as i",
+    sources: [{ scan: sql`(select i.* from issues i where ${isListed})` }],
+    ...conditionsOf(actor, filters),
+    finders: findersOf(actor, filters, ofProject(project)),
+    isListed,
+  };
+}
 
 /** The issues of a group and the groups below it. */
 export function listOfGroup(
@@ -64,26 +66,22 @@ export function listOfGroup(
   const end = [...traversal_ids.slice(0, -1), id + 1];
   const inGroup = sql<boolean>`p.namespace_id in (
     select s from subtree(${traversal_ids}::bigint[], ${end}::bigint[]) s)`;
-  const live = filters.non_archived ? sql<boolean>`not ${isArchived}` : sql<boolean>`true`;
-  return wideList(
-    actor,
-    filters,
-    sql`${inGroup} and ${live}`,
-    issuesOf(sql`select p.id from projects p where ${inGroup}`),
-  );
+  const where = filters.non_archived ? sql<boolean>`${inGroup} and not ${isArchived}` : inGroup;
+  return wideList(actor, filters, where, visibleIssuesOf(actor, sql`projects`, where));
 }
 
 /** The issues of all projects, or those of the caller. */
 export function listEverywhere(actor: Actor, filters: Filters): Listing {
   const { scope = "created_by_me", ...rest } = filters;
   if (scope === "all") return wideList(actor, rest, sql`true`, visibleIssues(actor));
-  const own: Source = scope.startsWith("created")
-    ? { scan: sql`(select i.* from issues i where i.author_id = ${actor.user.id})` }
-    : {
-        scan: issuesWith(sql`select a.issue_id from issue_assignees a where a.user_id = ${actor.user.id}`),
-        unordered: true,
-      };
-  return { ...wideList(actor, rest, sql`true`), sources: [own] };
+  const list = wideList(actor, rest, sql`true`, sql`issues`);
+  const isOwn = scope.startsWith("created")
+    ? sql<boolean>`i.author_id = ${actor.user.id}`
+    : sql<boolean>`i.id in (select a.issue_id from issue_assignees a where a.user_id = ${actor.user.id})`;
+  const scan = sql`(select i.* from issues i where ${isOwn})`;
+  const lookup = sql`(select i.* from issues i where ${isOwn} and ${list.isListed})`;
+  const own: Source = scope.startsWith("created") ? { scan, lookup, wide: true } : { scan: lookup, unordered: true };
+  return { ...list, sources: [own], finders: [] };
 }
 
 const BY_CREATION: Readonly<Record<string, Order>> = Object.fromEntries(
@@ -94,31 +92,38 @@ const BY_CREATION: Readonly<Record<string, Order>> = Object.fromEntries(
  * Issues of many projects. A scan walks all issues and looks at the project of each; the lookup begins with the
  * projects. There are indexes for the times only: beyond the candidates every other order is newest first.
  */
-function wideList(actor: Actor | null, filters: Filters, where: Condition, lookup?: Rows): Listing {
+function wideList(actor: Actor | null, asked: Filters, where: Condition, lookup: Rows) {
   const isListed = sql<boolean>`exists (
     select from projects p where p.id = i.project_id and ${where} and ${issueVisibleTo(actor)})`;
+  const { filters, costly } = conditionsOf(actor, asked);
   return {
     from: "issues as i",
-    sources: [{ scan: sql`issues`, ...(lookup && { lookup }) }],
-    filters: [isListed, ...conditionsOf(actor, filters)],
+    sources: [{ scan: sql`issues`, wide: true, lookup }],
+    // No index has the columns of the filters for many projects.
+    costly: [...filters, ...costly],
+    finders: findersOf(actor, asked),
+    isListed,
     orders: BY_CREATION,
-  };
+  } satisfies Listing;
 }
 
-// The offset forces a lookup for each project: PostgreSQL would otherwise read all issues.
-const issuesOf = (projects: Rows): Rows => sql`(
-  select i.* from (${projects}) p cross join lateral (select * from issues where project_id = p.id offset 0) i)`;
-
-const issuesWith = (ids: Rows): Rows => sql`(
-  select i.* from (${ids}) ids cross join lateral (select * from issues where id = ids.issue_id offset 0) i)`;
+/** The issues of some projects that the actor may see. The offset forces a lookup for each project. */
+function visibleIssuesOf(actor: Actor | null, projects: Rows, where: Condition): Rows {
+  const { issues, confidential } = issuesSeenIn(actor);
+  return sql`(select i.* from (
+      select p.id, ${confidential} as shows_confidential from ${projects} p where ${where} and ${issues} offset 0) p
+    cross join lateral (
+      select i.* from issues i where i.project_id = p.id and (p.shows_confidential or ${isOpenOrOwn(actor)}) offset 0) i)`;
+}
 
 /** The issues of the projects whose issues everybody may use, and those of the caller's own projects. */
-function visibleIssues(actor: Actor): Rows | undefined {
-  if (isAdministrator(actor)) return undefined;
+function visibleIssues(actor: Actor): Rows {
   const open = openWithFeature(actor, "issues");
-  const openIssues = sql`select i.* from projects p join issues i on i.project_id = p.id where ${open}`;
+  const openIssues = sql`select i.* from projects p join issues i on i.project_id = p.id
+    where ${isAdministrator(actor) ? sql`true` : open} and ${issueVisibleTo(actor)}`;
+  if (isAdministrator(actor)) return sql`(${openIssues})`;
   const own = memberProjects(actor.user.id).map(
-    ({ scan }) => sql`select i.* from ${issuesOf(sql`select p.id from ${scan} p where not (${open})`)} i`,
+    ({ scan }) => sql`select i.* from ${visibleIssuesOf(actor, scan, sql`not (${open})`)} i`,
   );
   return sql`(${sql.join([openIssues, ...own], sql` union all `)})`;
 }

@@ -12,21 +12,34 @@ const SEES_CONFIDENTIAL = "planner";
 const isOwnIssue = (actor: Actor): RawBuilder<boolean> => sql`(i.author_id = ${actor.user.id}
   or exists (select from issue_assignees own where own.issue_id = i.id and own.user_id = ${actor.user.id}))`;
 
+interface IssuesSeen {
+  /** Whether an actor may see the issues of `projects as p` that are not confidential, and all others. */
+  readonly issues: RawBuilder<boolean>;
+  readonly confidential: RawBuilder<boolean>;
+}
+
+export function issuesSeenIn(actor: Actor | null): IssuesSeen {
+  const issues = visibleTo(actor, { feature: "issues" });
+  if (isAdministrator(actor)) return { issues, confidential: sql`true` };
+  return { issues, confidential: actor ? belongsTo(actor.user.id, LEVELS[SEES_CONFIDENTIAL]) : sql`false` };
+}
+
+/** Whether the row of `issues as i` is not confidential, or is the actor's own. */
+export const isOpenOrOwn = (actor: Actor | null): RawBuilder<boolean> =>
+  actor ? sql`(not i.confidential or ${isOwnIssue(actor)})` : sql`not i.confidential`;
+
 /**
  * Whether an actor may see the row of `issues as i` in `projects as p`: the one condition for every list, link, event
  * and count over many projects. `issueVisibleIn` is the same for one project that the actor may use.
  */
 export function issueVisibleTo(actor: Actor | null): RawBuilder<boolean> {
-  const usable = visibleTo(actor, { feature: "issues" });
-  if (isAdministrator(actor)) return usable;
-  if (!actor) return sql`(${usable} and not i.confidential)`;
-  return sql`(${usable} and (not i.confidential or ${isOwnIssue(actor)}
-    or ${belongsTo(actor.user.id, LEVELS[SEES_CONFIDENTIAL])}))`;
+  const { issues, confidential } = issuesSeenIn(actor);
+  if (isAdministrator(actor)) return issues;
+  return sql`(${issues} and (${isOpenOrOwn(actor)} or ${confidential}))`;
 }
 
 export function issueVisibleIn(project: ProjectSeen, actor: Actor | null): RawBuilder<boolean> {
-  if (hasRole(actor, project, SEES_CONFIDENTIAL)) return sql`true`;
-  return actor ? sql`(not i.confidential or ${isOwnIssue(actor)})` : sql`not i.confidential`;
+  return hasRole(actor, project, SEES_CONFIDENTIAL) ? sql`true` : isOpenOrOwn(actor);
 }
 
 interface EpicsSeen {
