@@ -6,7 +6,7 @@ import { referencesTo } from "#domains/planning/items/references.ts";
 import { Issue } from "#domains/planning/issues/entity.ts";
 import { LabelDetails } from "#domains/planning/labels/entity.ts";
 import type { InheritedDates } from "./dates.ts";
-import type { EpicRow } from "./queries.ts";
+import type { DescribedEpic, EpicRow } from "./queries.ts";
 
 const exact = { additionalProperties: false };
 const Text = Type.String();
@@ -86,7 +86,10 @@ interface Related {
   readonly labels: Epic["labels"];
 }
 
-export function presentEpic(row: EpicRow, { site, path, from, parent, author, inherited, labels }: Related): Epic {
+export function presentEpic(
+  row: DescribedEpic,
+  { site, path, from, parent, author, inherited, labels }: Related,
+): Epic {
   const start = inherited?.start_date ?? null;
   const due = inherited?.due_date ?? null;
   const dueDate = row.due_date_is_fixed ? row.due_date_fixed : due;

@@ -7,7 +7,7 @@ import { takeIid } from "#domains/planning/items/iids.ts";
 import { type LabelContainer, labelsByName } from "#domains/planning/items/labels.ts";
 import { presentEpic, type SingleEpic } from "./entity.ts";
 import type { NewEpic } from "./params.ts";
-import { type EpicRow, lockEpic } from "./queries.ts";
+import { type DescribedEpic, type EpicRow, lockEpic } from "./queries.ts";
 import { lockParents, lockParent, placeBelow } from "./tree.ts";
 import { type EpicViewer, surroundingsOf } from "./views.ts";
 
@@ -70,12 +70,12 @@ async function storeEpic(write: EpicWrite, params: Omit<NewEpic, "id">, parent?:
     position: parent && (await placeBelow(tx, parent, { confidential, traversal_ids: group.traversal_ids })),
   });
   const names = labels.map(({ name }) => name).toSorted();
-  const row: EpicRow = { ...draft, ...created, state: "opened", closed_at: null };
+  const row: DescribedEpic = { ...draft, ...created, state: "opened", closed_at: null };
   return { ...presentEpic(row, { ...surroundings(row), inherited: undefined, labels: names }), subscribed: true };
 }
 
 type Created = Pick<EpicRow, "id" | "iid" | "created_at" | "updated_at">;
-type Draft = Omit<EpicRow, keyof Created | "state" | "closed_at">;
+type Draft = Omit<DescribedEpic, keyof Created | "state" | "closed_at">;
 
 interface Besides {
   readonly labelIds: readonly number[];

@@ -5,7 +5,7 @@ import type { Db, Tx } from "#db/database.ts";
 import { Refusal } from "#lib/refusal.ts";
 import { epicVisibleIn, epicVisibleTo } from "#domains/planning/items/visibility.ts";
 
-/** Epics, as rows of `e`. */
+/** Epics without their descriptions, as rows of `e`. */
 export const epics = (db: Db) =>
   db
     .selectFrom("epics as e")
@@ -20,18 +20,22 @@ export const epics = (db: Db) =>
       "e.closed_at",
     ])
     .select(["e.start_date_fixed", "e.start_date_is_fixed", "e.due_date_fixed", "e.due_date_is_fixed"])
-    .select(["e.state", "e.confidential", "e.color", "e.title", "e.description"]);
+    .select(["e.state", "e.confidential", "e.color", "e.title"]);
 
-export type EpicRow = Awaited<ReturnType<ReturnType<typeof epics>["executeTakeFirstOrThrow"]>>;
+export type EpicRow = Awaited<ReturnType<ReturnType<typeof epics>["executeTakeFirstOrThrow"]>> & {
+  readonly description?: string | null;
+};
+export type DescribedEpic = EpicRow & { readonly description: string | null };
 
 /** Finds an epic of a group by its number; one that the caller may not see is answered like a missing one. */
 export async function requireEpic(db: Db, group: GroupSeen, actor: Actor | null, iid: number): Promise<EpicRow> {
   return (await visibleEpic(db, group, actor, iid).executeTakeFirst()) ?? noEpic();
 }
 
-/** The same, locked against other changes. */
-export async function lockEpic(tx: Tx, group: GroupSeen, actor: Actor, iid: number): Promise<EpicRow> {
-  return (await visibleEpic(tx, group, actor, iid).forUpdate("e").executeTakeFirst()) ?? noEpic();
+/** The same with its description, locked against other changes. */
+export async function lockEpic(tx: Tx, group: GroupSeen, actor: Actor, iid: number): Promise<DescribedEpic> {
+  const locked = visibleEpic(tx, group, actor, iid).select("e.description").forUpdate("e");
+  return (await locked.executeTakeFirst()) ?? noEpic();
 }
 
 // A number that is too large for the column is that of no epic.

@@ -8,7 +8,7 @@ import { namedAssignees, possibleAssignees } from "./assignees.ts";
 import type { SingleIssue } from "./entity.ts";
 import type { NewIssue } from "./params.ts";
 import { presentIssue } from "./present.ts";
-import type { IssueRow } from "./queries.ts";
+import type { DescribedIssue } from "./queries.ts";
 import { type IssueWrite, permittedInNew } from "./rights.ts";
 import { surroundingsOfNew } from "./views.ts";
 
@@ -30,7 +30,7 @@ export async function createIssue(
     const surroundings = await surroundingsOfNew(databases, draft, write);
     const labelIds = labels.map(({ id }) => id);
     const created = await insertIssue(db, draft, { ...given, labelIds, userId: write.actor.user.id });
-    const row: IssueRow = { ...draft, ...created, moved_to_id: null };
+    const row: DescribedIssue = { ...draft, ...created, moved_to_id: null };
     const names = labels.map(({ name }) => name).toSorted();
     const around = { ...surroundings, labels: names, blocking: 0, epic: null, movedTo: null };
     return { ...presentIssue(row, around), subscribed: true };
@@ -66,8 +66,8 @@ async function draftOf(
 /** Where the labels of a project's issues come from. */
 export const labelsFrom = ({ id, traversal_ids }: ProjectSeen) => ({ project_id: id, traversal_ids });
 
-export type Draft = Omit<IssueRow, "id" | "iid" | "created_at" | "updated_at" | "moved_to_id">;
-type Created = Pick<IssueRow, "id" | "iid" | "created_at" | "updated_at">;
+export type Draft = Omit<DescribedIssue, "id" | "iid" | "created_at" | "updated_at" | "moved_to_id">;
+type Created = Pick<DescribedIssue, "id" | "iid" | "created_at" | "updated_at">;
 
 interface Insertion {
   readonly labelIds: readonly number[];

@@ -1,7 +1,7 @@
 import type { UserSummary } from "#domains/identity/users/entity.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import type { Issue } from "./entity.ts";
-import type { IssueRow } from "./queries.ts";
+import type { DescribedIssue, IssueRow } from "./queries.ts";
 import { countTasks } from "./tasks.ts";
 
 /** What the view of an issue shows besides its row. */
@@ -34,7 +34,7 @@ const NOTHING_YET = {
   health_status: null,
 } as const;
 
-export function presentIssue(row: IssueRow, around: IssueSurroundings): Issue {
+export function presentIssue(row: DescribedIssue, around: IssueSurroundings): Issue {
   const assignees = row.assignee_ids.flatMap((id) => around.users.get(id) ?? []);
   return {
     ...presentColumns(row),
@@ -53,7 +53,7 @@ export function presentIssue(row: IssueRow, around: IssueSurroundings): Issue {
   };
 }
 
-const presentColumns = (row: IssueRow) => ({
+const presentColumns = (row: DescribedIssue) => ({
   id: row.id,
   iid: row.iid,
   project_id: row.project_id,

@@ -6,6 +6,7 @@ import { fullPath, fullPathText } from "#domains/foundation/namespaces/queries.t
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { findAccount, summariesOf } from "#domains/identity/users/queries.ts";
 import { blockingCounts } from "#domains/planning/items/blocking.ts";
+import { withDescriptions } from "#domains/planning/items/descriptions.ts";
 import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
 import { type LabelDetailsRow, presentLabelDetails } from "#domains/planning/labels/entity.ts";
 import type { Issue } from "./entity.ts";
@@ -35,7 +36,7 @@ export async function issueViews(db: Db, rows: readonly IssueRow[], viewer: Issu
   );
   const blocking = await blockingCounts(db, ids, viewer.actor);
   const epics = await epicsOf(db, ids, viewer.actor);
-  return rows.map((row) =>
+  return (await withDescriptions(db, "issues", rows)).map((row) =>
     presentIssue(row, {
       ...surroundings(row),
       labels: labels(row.id),
