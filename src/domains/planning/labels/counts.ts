@@ -5,9 +5,8 @@ import type { Db } from "#db/database.ts";
 import { issueVisibleIn, issueVisibleTo } from "#domains/planning/items/visibility.ts";
 import type { LabelCounts } from "./entity.ts";
 
-/** A project has no bound on its issues, and a label of a group none on its links: the newest ones are counted. */
-const MAX_ISSUES_OF_PROJECT = 20_000;
-const MAX_ISSUES_OF_LABEL = 1000;
+/** A project has no bound on its issues, and labels of groups none on their links: the newest ones are counted. */
+const MAX_ISSUES = 20_000;
 
 type Counts = (labelId: number) => LabelCounts;
 
@@ -25,7 +24,7 @@ export async function countsInProject(
     db,
     sql`(
       select i.id, i.state from issues i where i.project_id = ${project.id} and ${issueVisibleIn(project, actor)}
-      order by i.iid desc limit ${sql.lit(MAX_ISSUES_OF_PROJECT)}
+      order by i.iid desc limit ${sql.lit(MAX_ISSUES)}
     ) i join label_links ll on ll.issue_id = i.id and ll.label_id = any(${ids}::bigint[])`,
   );
 }
@@ -36,7 +35,7 @@ export const countsEverywhere = (db: Db, actor: Actor | null, ids: readonly numb
     db,
     sql`unnest(${ids}::bigint[]) l (id) cross join lateral (
       select ll.label_id, ll.issue_id from label_links ll where ll.label_id = l.id and ll.issue_id is not null
-      order by ll.issue_id desc limit ${sql.lit(MAX_ISSUES_OF_LABEL)}
+      order by ll.issue_id desc limit ${Math.floor(MAX_ISSUES / Math.max(1, ids.length))}
     ) ll join issues i on i.id = ll.issue_id join projects p on p.id = i.project_id and ${issueVisibleTo(actor)}`,
   );
 
