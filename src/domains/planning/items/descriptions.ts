@@ -11,7 +11,7 @@ interface Described {
   readonly description?: string | null;
 }
 
-interface Found {
+interface Description {
   readonly id: number;
   readonly description: string;
   readonly bytes: number;
@@ -29,8 +29,8 @@ export async function withDescriptions<R extends Described>(
   return rows.map((row) => ({ ...row, description: row.description ?? descriptions.get(row.id) ?? null }));
 }
 
-async function read(db: Db, table: string, ids: readonly number[]): Promise<Found[]> {
-  const { rows } = await sql<Found>`
+async function read(db: Db, table: string, ids: readonly number[]): Promise<Description[]> {
+  const { rows } = await sql<Description>`
     select id, bytes, case when bytes <= ${sql.lit(MAX_DESCRIPTION_BYTES)} then description end as description
     from (
       select id, description, (sum(octet_length(description)) over ())::bigint as bytes
