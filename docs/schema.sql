@@ -552,7 +552,7 @@ CREATE INDEX issues_closed_by ON public.issues USING btree (closed_by_id) WHERE 
 CREATE UNIQUE INDEX issues_iid_taken ON public.issues USING btree (project_id, iid);
 CREATE INDEX issues_moved_to ON public.issues USING btree (moved_to_id) WHERE (moved_to_id IS NOT NULL);
 CREATE INDEX issues_of_author ON public.issues USING btree (author_id, created_at, id);
-CREATE INDEX issues_of_project_by_created_at ON public.issues USING btree (project_id, created_at, id);
+CREATE INDEX issues_of_project_by_created_at ON public.issues USING btree (project_id, created_at, id) INCLUDE (updated_at, author_id, iid, weight, due_date, state, issue_type, confidential);
 CREATE INDEX issues_of_project_by_due_date ON public.issues USING btree (project_id, due_date, id);
 CREATE INDEX issues_of_project_by_position ON public.issues USING btree (project_id, relative_position, id);
 CREATE INDEX issues_of_project_by_updated_at ON public.issues USING btree (project_id, updated_at, id);
