@@ -24,6 +24,7 @@ import {
   standardOutput,
 } from "#lib/log-destination.ts";
 import { logOptions, readable } from "#lib/log-format.ts";
+import { type MarkdownRenderer, openMarkdown } from "#lib/markdown/renderer.ts";
 import { boundedPasswords, type Passwords } from "#lib/passwords.ts";
 import { type Sealing, sealingBy } from "#lib/sealing.ts";
 import { ensureSealingKey } from "#lib/sealing-key.ts";
@@ -44,6 +45,7 @@ export interface Services {
   readonly dns: Dns;
   readonly outbound: Outbound;
   readonly passwords: Passwords;
+  readonly markdown: MarkdownRenderer;
   readonly sealing: Sealing;
   readonly tokenUse: TokenUse;
   readonly limiter: Limiter;
@@ -81,6 +83,7 @@ export function openServices(
   const mail = openMailer(config, log);
   const settings = cachedSettings(db);
   const dns = boundedDns(config.dnsServers);
+  const markdown = openMarkdown();
   const metrics = makeMetrics();
   const git = openGit(config, metrics.git);
   meterGitSlots(metrics.registry, git.slotUsage);
@@ -103,6 +106,7 @@ export function openServices(
       return allowed;
     }),
     passwords: boundedPasswords(Math.max(availableParallelism() - 1, 1)),
+    markdown,
     sealing: sealingBy(() => ensureSealingKey(config.dataDir)),
     tokenUse,
     limiter: makeLimiter(Date.now),
@@ -113,6 +117,7 @@ export function openServices(
     lifecycle: { stopping: false, pushes: 0 },
     async close() {
       mail.close();
+      await markdown.close();
       await git.close();
       await tokenUse.stop();
       await db.close();

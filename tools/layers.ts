@@ -48,6 +48,7 @@ export const PACKAGES: Readonly<Record<string, { readonly pattern: string; reado
   "pg-boss": { pattern: "^pg-boss(/|$)", places: ["jobs", "db/engine-schema.ts"] },
   nodemailer: { pattern: "^nodemailer(/|$)", places: ["mail"] },
   ssh2: { pattern: "^ssh2(/|$)", places: ["ssh"] },
+  "markdown-it": { pattern: "^(markdown-it|sanitize-html)(/|$)", places: ["lib/markdown"] },
   https: { pattern: "^(node:)?(https|http2)$", places: ["outbound"] },
   child_process: { pattern: "^(node:)?child_process$", places: ["git/process.ts", "db/server.ts"] },
 };
