@@ -22,6 +22,7 @@ const clients = [
       "python_issues.py",
       "python_epics.py",
       "python_links.py",
+      "python_todos.py",
     ],
   },
   {
@@ -37,6 +38,7 @@ const clients = [
       "ruby_labels.rb",
       "ruby_issues.rb",
       "ruby_links.rb",
+      "ruby_todos.rb",
     ],
   },
   {
@@ -53,6 +55,7 @@ const clients = [
       "gitbeaker-issues.ts",
       "gitbeaker-epics.ts",
       "gitbeaker-links.ts",
+      "gitbeaker-todos.ts",
     ],
   },
 ];

@@ -8,6 +8,7 @@ import { epics } from "./epics/routes.ts";
 import { issues } from "./issues/routes.ts";
 import { mergeLabels, removeLabelLinks } from "./labels/jobs.ts";
 import { groupLabels, projectLabels } from "./labels/routes.ts";
+import { markdown } from "./markdown/routes.ts";
 import { planningSeeds } from "./seed.ts";
 import { labelEvents } from "./label-events/routes.ts";
 import { epicLinks } from "./links/epic-routes.ts";
@@ -15,7 +16,7 @@ import { issueLinks } from "./links/issue-routes.ts";
 
 const labels: Resources = { projectLabels, groupLabels, labelEvents };
 const links: Resources = { epicLinks, issueLinks };
-const resources: Resources = { epics, childEpics, epicIssues, issues, ...labels, ...links };
+const resources: Resources = { epics, childEpics, epicIssues, issues, markdown, ...labels, ...links };
 
 export const planning: Domain = {
   resources,
