@@ -474,6 +474,18 @@ interface StarsTable {
   created_at: Generated<string>;
 }
 
+interface TodosTable {
+  id: Generated<number>;
+  user_id: number;
+  author_id: number | null;
+  issue_id: number | null;
+  epic_id: number | null;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+  action: "assigned" | "mentioned" | "marked";
+  state: Generated<"pending" | "done">;
+}
+
 interface UserCustomAttributesTable {
   user_id: number;
   key: string;
@@ -622,6 +634,7 @@ export interface Database {
   settings: SettingsTable;
   shares: SharesTable;
   stars: StarsTable;
+  todos: TodosTable;
   user_custom_attributes: UserCustomAttributesTable;
   user_statuses: UserStatusesTable;
   users: UsersTable;

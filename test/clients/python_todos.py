@@ -1,5 +1,5 @@
-"""Rendering Markdown with python-gitlab 3.12."""
-from gitlab.exceptions import GitlabMarkdownError
+"""To-dos and rendering Markdown with python-gitlab 3.12, which cannot mark an epic."""
+from gitlab.exceptions import GitlabMarkdownError, GitlabTodoError
 from python_support import check, client, end, person, refused, same
 
 gl = client()
@@ -21,5 +21,29 @@ with check("markdown: references are links for those who may see their target"):
     same("href" in mates.markdown(full, gfm=True), False)
     hidden = lambda: mates.markdown(text, gfm=True, project=project.path_with_namespace)
     refused(GitlabMarkdownError, 404, hidden, "404 Project Not Found")
+
+with check("todos: whoever is assigned or mentioned has one"):
+    group.members.create({"user_id": mate.id, "access_level": 30})
+    assigned = project.issues.create({"title": "Paint", "assignee_ids": [mate.id]})
+    mentioned = group.epics.create({"title": "Refit", "description": "With @python-hand"})
+    found = mates.todos.list()
+    same([(each.action_name, each.target_type, each.target["id"]) for each in found],
+         [("mentioned", "Epic", mentioned.id), ("assigned", "Issue", assigned.id)])
+    same(found[1].target_url, assigned.web_url)
+    same([each.body for each in mates.todos.list(action="assigned", project_id=project.id)], ["Paint"])
+
+with check("todos: mark_as_done() and mark_all_as_done()"):
+    todo = mates.todos.list()[0]
+    todo.mark_as_done()
+    same(todo.state, "done")
+    same([each.id for each in mates.todos.list(state="done")], [todo.id])
+    mates.todos.mark_all_as_done()
+    same(mates.todos.list(), [])
+
+with check("todos: one's own of an issue, once"):
+    own = mates.projects.get(project.id).issues.get(issue.iid)
+    own.todo()
+    same([(each.action_name, each.target["iid"]) for each in mates.todos.list()], [("marked", issue.iid)])
+    refused(GitlabTodoError, 304, own.todo)
 
 end()

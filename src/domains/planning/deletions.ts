@@ -47,12 +47,15 @@ export const planningDeletions: Deletions = {
     "epics.author_id": "moved to the ghost user",
     "epics.closed_by_id": "moved to the ghost user",
     "label_events.user_id": "moved to the ghost user",
+    "todos.user_id": "removed first",
+    "todos.author_id": "moved to the ghost user",
     // Links and events may outlive the label that they name.
     "label_links.label_id": "kept",
     "label_events.label_id": "kept",
   },
   ofUser: [
     (tx, { id }) => removeBatch(tx, "issue_assignees", sql`user_id = ${id}`),
+    (tx, { id }) => removeBatch(tx, "todos", sql`user_id = ${id}`),
     ...(
       [
         ["issues", "author_id"],
@@ -60,6 +63,7 @@ export const planningDeletions: Deletions = {
         ["epics", "author_id"],
         ["epics", "closed_by_id"],
         ["label_events", "user_id"],
+        ["todos", "author_id"],
       ] as const
     ).map(
       ([table, column]): NonNullable<Deletions["ofUser"]>[number] =>

@@ -13,14 +13,16 @@ import { planningSeeds } from "./seed.ts";
 import { labelEvents } from "./label-events/routes.ts";
 import { epicLinks } from "./links/epic-routes.ts";
 import { issueLinks } from "./links/issue-routes.ts";
+import { completeTodos } from "./todos/jobs.ts";
+import { todos } from "./todos/routes.ts";
 
 const labels: Resources = { projectLabels, groupLabels, labelEvents };
 const links: Resources = { epicLinks, issueLinks };
-const resources: Resources = { epics, childEpics, epicIssues, issues, markdown, ...labels, ...links };
+const resources: Resources = { epics, childEpics, epicIssues, issues, markdown, todos, ...labels, ...links };
 
 export const planning: Domain = {
   resources,
-  jobs: [removeLabelLinks, mergeLabels],
+  jobs: [removeLabelLinks, mergeLabels, completeTodos],
   constraints: planningConstraints,
   deletions: planningDeletions,
   seeds: planningSeeds,

@@ -3,6 +3,7 @@ import { dice, type SeedSize } from "#domains/foundation/seed.ts";
 import { seedEpics } from "./seed-epics.ts";
 import { seedIssues } from "./seed-issues.ts";
 import { seedLinks } from "./seed-links.ts";
+import { seedTodos } from "./seed-todos.ts";
 
 /**
  * Every top-level group has five labels and every tenth project three, of which the first has a priority. The first
@@ -14,7 +15,7 @@ const labels: SeedStep<SeedSize> = {
   statements: ({ projects }) => (projects === 0 ? [] : [{ text: LABELS }, { text: PRIORITIES }]),
 };
 
-export const planningSeeds = [labels, seedIssues, seedEpics, seedLinks];
+export const planningSeeds = [labels, seedIssues, seedEpics, seedLinks, seedTodos];
 
 const COLORS = "array['#d9534f','#f0ad4e','#5cb85c','#428bca','#7f8c8d']";
 

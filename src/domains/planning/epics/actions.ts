@@ -2,9 +2,11 @@ import { sql } from "kysely";
 import type { GroupSeen } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
 import { applyLabels } from "#domains/planning/items/labels.ts";
+import { newMentions, readersOfEpic } from "#domains/planning/items/mentions.ts";
 import type { Tx } from "#db/database.ts";
 import { refuseDeletion } from "#domains/planning/items/rights.ts";
 import { stateColumns } from "#domains/planning/items/states.ts";
+import { updateTodos } from "#domains/planning/items/todos.ts";
 import { requireColor } from "#domains/planning/items/colors.ts";
 import { type EpicWrite, labelsFrom } from "./new-epic.ts";
 import type { EpicChanges } from "./params.ts";
@@ -30,7 +32,10 @@ export async function changeEpic(write: EpicWrite, params: EpicChanges): Promise
     .set({ ...columns, updated_at: sql`now()` })
     .where("id", "=", epic.id)
     .execute();
-  return epics(tx).where("e.id", "=", epic.id).executeTakeFirstOrThrow();
+  const changed = await epics(tx).where("e.id", "=", epic.id).executeTakeFirstOrThrow();
+  const mentions = newMentions(params.description ?? null, epic.description);
+  await updateTodos(tx, item, actor.user.id, { mentioned: await readersOfEpic(tx, changed, mentions) });
+  return changed;
 }
 
 const COLUMNS = [

@@ -5,6 +5,8 @@ import type { Tx } from "#db/database.ts";
 import { requireColor } from "#domains/planning/items/colors.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
 import { type LabelContainer, labelsByName } from "#domains/planning/items/labels.ts";
+import { mentionsIn, readersOfEpic } from "#domains/planning/items/mentions.ts";
+import { todosOf } from "#domains/planning/items/todos.ts";
 import { presentEpic, type SingleEpic } from "./entity.ts";
 import type { NewEpic } from "./params.ts";
 import { type DescribedEpic, type EpicRow, lockEpic } from "./queries.ts";
@@ -65,6 +67,7 @@ async function storeEpic(write: EpicWrite, params: Omit<NewEpic, "id">, parent?:
   };
   const surroundings = await surroundingsOf(tx, [draft], write);
   const created = await insertEpic(tx, draft, {
+    mentioned: await readersOfEpic(tx, draft, mentionsIn(draft.description)),
     labelIds: labels.map(({ id }) => id),
     createdAt: mayDate ? params.created_at : undefined,
     position: parent && (await placeBelow(tx, parent, { confidential, traversal_ids: group.traversal_ids })),
@@ -81,10 +84,15 @@ interface Besides {
   readonly labelIds: readonly number[];
   readonly createdAt: string | undefined;
   readonly position: number | undefined;
+  readonly mentioned: readonly number[];
 }
 
 /** Inserts an epic with its labels in one statement, which locks the counter of the group. */
-async function insertEpic(tx: Tx, draft: Draft, { labelIds, createdAt, position }: Besides): Promise<Created> {
+async function insertEpic(
+  tx: Tx,
+  draft: Draft,
+  { labelIds, createdAt, position, mentioned }: Besides,
+): Promise<Created> {
   const { rows } = await sql<Created>`
     with counter as (${takeIid("epic", draft.group_id)}), epic as (
       insert into epics (group_id, iid, parent_id, relative_position, author_id, title, description, color, confidential,
@@ -99,7 +107,7 @@ async function insertEpic(tx: Tx, draft: Draft, { labelIds, createdAt, position 
     ), recorded as (
       insert into label_events (epic_id, user_id, label_id, action)
       select id, ${draft.author_id}, unnest(${labelIds}::bigint[]), 'add' from epic
-    )
+    ), told as (${todosOf("epic_id", sql`select id from epic`, draft.author_id, { mentioned })})
     select * from epic`.execute(tx);
   const [created] = rows;
   if (!created) throw new Error("an insert without a row");

@@ -5,9 +5,11 @@ import type { ProjectSeen } from "#access/containers.ts";
 import type { Tx } from "#db/database.ts";
 import { unprocessable } from "#lib/refusal.ts";
 import { applyLabels } from "#domains/planning/items/labels.ts";
+import { newMentions, readersOfIssue } from "#domains/planning/items/mentions.ts";
 import { refuseDeletion } from "#domains/planning/items/rights.ts";
 import { stateColumns } from "#domains/planning/items/states.ts";
-import { namedAssignees, possibleAssignees, setAssignees } from "./assignees.ts";
+import { completeAssignments, updateTodos } from "#domains/planning/items/todos.ts";
+import { type ChangedAssignees, namedAssignees, possibleAssignees, setAssignees } from "./assignees.ts";
 import { labelsFrom } from "./new-issue.ts";
 import type { IssueChanges } from "./params.ts";
 import { type IssueRow, issues, lockIssue } from "./queries.ts";
@@ -23,14 +25,20 @@ export async function changeIssue(write: IssueWrite, params: Static<typeof Issue
   const columns = { ...changedColumns(issue, changes), ...stateColumns(issue, actor, changes.state_event) };
   if (changes.confidential === false && issue.confidential) await refuseInConfidentialEpic(tx, issue.id);
   const isRelabelled = await relabel(write, issue.id, changes);
-  const isReassigned = await reassign(tx, issue, changes);
+  const { added, removed } = await reassign(tx, issue, changes);
+  const isReassigned = added.length > 0 || removed.length > 0;
   if (Object.keys(columns).length === 0 && !isRelabelled && !isReassigned) return issue;
   await tx
     .updateTable("issues")
     .set({ ...columns, updated_at: sql`now()` })
     .where("id", "=", issue.id)
     .execute();
-  return issues(tx).where("i.id", "=", issue.id).executeTakeFirstOrThrow();
+  const changed = await issues(tx).where("i.id", "=", issue.id).executeTakeFirstOrThrow();
+  const mentions = newMentions(changes.description ?? null, issue.description);
+  const mentioned = await readersOfIssue(tx, changed, mentions);
+  await completeAssignments(tx, issue.id, removed);
+  await updateTodos(tx, { column: "issue_id", id: issue.id }, actor.user.id, { assigned: added, mentioned });
+  return changed;
 }
 
 const COLUMNS = [
@@ -55,9 +63,10 @@ async function refuseInConfidentialEpic(tx: Tx, issueId: number) {
   if (rows[0]?.confidential) throw unprocessable("The issue must stay confidential");
 }
 
-async function reassign(tx: Tx, { id, project_id }: IssueRow, changes: Changes): Promise<boolean> {
+async function reassign(tx: Tx, { id, project_id }: IssueRow, changes: Changes): Promise<ChangedAssignees> {
   const named = namedAssignees(changes);
-  return named !== undefined && setAssignees(tx, id, await possibleAssignees(tx, project_id, named));
+  if (named === undefined) return { added: [], removed: [] };
+  return setAssignees(tx, id, await possibleAssignees(tx, project_id, named));
 }
 
 const relabel = ({ tx, actor, project }: IssueWrite, id: number, changes: Changes): Promise<boolean> =>

@@ -1,7 +1,6 @@
 import { sql } from "kysely";
-import { levelInProject } from "#access/levels.ts";
-import { LEVELS, VISIBILITIES } from "#access/roles.ts";
 import type { Db, Tx } from "#db/database.ts";
+import { issuesUsableByUser } from "#domains/planning/items/visibility.ts";
 
 /** Those of some users, in their order, who may use the issues of a project and are active. */
 export async function possibleAssignees(db: Db, projectId: number, ids: readonly number[]): Promise<number[]> {
@@ -9,10 +8,7 @@ export async function possibleAssignees(db: Db, projectId: number, ids: readonly
   const { rows } = await sql<{ id: number }>`
     select u.id from users u, projects p join namespaces n on n.id = p.namespace_id
     where u.id = any(${ids}::bigint[]) and u.state = 'active' and p.id = ${projectId}
-      and p.issues_access_level <> 'disabled'
-      and (u.admin or (p.issues_access_level = 'enabled' and p.visibility >= case
-          when u.external then ${sql.lit(VISIBILITIES.public)} else ${sql.lit(VISIBILITIES.internal)} end)
-        or ${sql.raw(levelInProject("u.id"))} >= ${sql.lit(LEVELS.guest)})`.execute(db);
+      and ${issuesUsableByUser}`.execute(db);
   const possible = new Set(rows.map(({ id }) => id));
   return [...new Set(ids)].filter((id) => possible.has(id));
 }
@@ -28,15 +24,22 @@ export function namedAssignees({ assignee_ids, assignee_id }: Assignees): readon
   return assignee_id === undefined ? undefined : assignee_id ? [assignee_id] : [];
 }
 
-/** Replaces the assignees of an issue, and returns whether there was anything to change. */
-export async function setAssignees(tx: Tx, issueId: number, userIds: readonly number[]): Promise<boolean> {
-  const { rows } = await sql<{ changed: boolean }>`
+/** Whom a change assigned, and who is no longer. */
+export interface ChangedAssignees {
+  readonly added: readonly number[];
+  readonly removed: readonly number[];
+}
+
+/** Replaces the assignees of an issue. */
+export async function setAssignees(tx: Tx, issueId: number, userIds: readonly number[]): Promise<ChangedAssignees> {
+  const { rows } = await sql<ChangedAssignees>`
     with added as (
       insert into issue_assignees (issue_id, user_id) select ${issueId}, unnest(${userIds}::bigint[])
-      on conflict do nothing returning 1
+      on conflict do nothing returning user_id
     ), removed as (
-      delete from issue_assignees where issue_id = ${issueId} and not (user_id = any(${userIds}::bigint[])) returning 1
+      delete from issue_assignees where issue_id = ${issueId} and not (user_id = any(${userIds}::bigint[]))
+      returning user_id
     )
-    select exists (select from added) or exists (select from removed) as changed`.execute(tx);
-  return rows[0]?.changed === true;
+    select array(select user_id from added) as added, array(select user_id from removed) as removed`.execute(tx);
+  return rows[0] ?? { added: [], removed: [] };
 }

@@ -5,6 +5,7 @@ import type { Actor } from "#access/principal.ts";
 import type { Databases } from "#db/database.ts";
 import { badRequest, forbidden, missing } from "#lib/refusal.ts";
 import { labelsByName } from "#domains/planning/items/labels.ts";
+import { moveTodos } from "#domains/planning/items/todos.ts";
 import { possibleAssignees } from "./assignees.ts";
 import { insertIssue, labelsFrom } from "./new-issue.ts";
 import type { IssueMove } from "./params.ts";
@@ -51,5 +52,6 @@ export async function moveIssue(write: IssueWrite, target: ProjectSeen, iid: num
         closed_by_id = coalesce(old.closed_by_id, ${actor.user.id}), updated_at = now(), moved_to_id = issue.id
       from issue where old.id = ${issue.id}`,
   });
+  await moveTodos(tx, issue.id, id);
   return issues(tx).where("i.id", "=", id).executeTakeFirstOrThrow();
 }

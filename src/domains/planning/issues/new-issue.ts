@@ -4,6 +4,8 @@ import type { ProjectSeen } from "#access/containers.ts";
 import type { Databases, Db } from "#db/database.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
 import { labelsByName, type NamedLabel } from "#domains/planning/items/labels.ts";
+import { mentionsIn, readersOfIssue } from "#domains/planning/items/mentions.ts";
+import { todosOf, type ToldPeople } from "#domains/planning/items/todos.ts";
 import { namedAssignees, possibleAssignees } from "./assignees.ts";
 import type { SingleIssue } from "./entity.ts";
 import type { NewIssue } from "./params.ts";
@@ -29,7 +31,9 @@ export async function createIssue(
     const draft = await draftOf(db, write, { ...given, title: params.title });
     const surroundings = await surroundingsOfNew(databases, draft, write);
     const labelIds = labels.map(({ id }) => id);
-    const created = await insertIssue(db, draft, { ...given, labelIds, userId: write.actor.user.id });
+    const mentioned = await readersOfIssue(db, draft, mentionsIn(draft.description));
+    const told = { assigned: draft.assignee_ids, mentioned };
+    const created = await insertIssue(db, draft, { ...given, labelIds, userId: write.actor.user.id, told });
     const row: DescribedIssue = { ...draft, ...created, moved_to_id: null };
     const names = labels.map(({ name }) => name).toSorted();
     const around = { ...surroundings, labels: names, blocking: 0, epic: null, movedTo: null };
@@ -75,6 +79,8 @@ interface Insertion {
   readonly userId: number;
   readonly iid?: number;
   readonly created_at?: string;
+  /** Who gets to-dos. */
+  readonly told?: ToldPeople;
   /** A further part of the statement, which may refer to the row `issue`. */
   readonly also?: RawBuilder<unknown>;
 }
@@ -86,7 +92,7 @@ export const POSITION_STEP = 2 ** 20;
 export async function insertIssue(
   db: Db,
   draft: Draft,
-  { labelIds, userId, iid, created_at, also = sql`select` }: Insertion,
+  { labelIds, userId, iid, created_at, told = {}, also = sql`select` }: Insertion,
 ): Promise<Created> {
   const { rows } = await sql<Created>`
     with counter as (${takeIid("issue", draft.project_id, iid)}), issue as (
@@ -104,7 +110,7 @@ export async function insertIssue(
     ), recorded as (
       insert into label_events (issue_id, user_id, label_id, action)
       select id, ${userId}, unnest(${labelIds}::bigint[]), 'add' from issue
-    ), also as (${also})
+    ), told as (${todosOf("issue_id", sql`select id from issue`, userId, told)}), also as (${also})
     select * from issue`.execute(db);
   return rows[0]!;
 }

@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from "kysely";
 import { type GroupSeen, hasRole, openTo, type ProjectSeen } from "#access/containers.ts";
-import { reachedNamespaces } from "#access/levels.ts";
+import { levelInProject, reachedNamespaces } from "#access/levels.ts";
 import { type Actor, isAdministrator } from "#access/principal.ts";
 import { LEVELS, type Role, VISIBILITIES } from "#access/roles.ts";
 import { belongsTo, visibleTo } from "#access/visible.ts";
 
 /** Members see confidential issues and epics from this role on. */
-const SEES_CONFIDENTIAL = "planner";
+export const SEES_CONFIDENTIAL = "planner";
 
 /** Whether the row of `issues as i` is the actor's own matter: written by or assigned to them. */
 const isOwnIssue = (actor: Actor): RawBuilder<boolean> => sql`(i.author_id = ${actor.user.id}
@@ -77,3 +77,17 @@ export function epicVisibleIn(group: GroupSeen, actor: Actor | null): RawBuilder
   if (hasRole(actor, group, SEES_CONFIDENTIAL)) return sql`true`;
   return openTo(actor, group.visibility) || hasRole(actor, group, "guest") ? sql`not e.confidential` : sql`false`;
 }
+
+const openToUser = (container: "p" | "n") => sql<boolean>`${sql.ref(`${container}.visibility`)} >= case
+  when u.external then ${sql.lit(VISIBILITIES.public)} else ${sql.lit(VISIBILITIES.internal)} end`;
+
+/**
+ * Whether the row of `users as u` may use the issues of `projects as p` in `namespaces as n`: `visibleTo` for statements
+ * about several people at once.
+ */
+export const issuesUsableByUser: RawBuilder<boolean> = sql`(p.issues_access_level <> 'disabled' and (u.admin
+  or (p.issues_access_level = 'enabled' and ${openToUser("p")})
+  or ${sql.raw(levelInProject("u.id"))} >= ${sql.lit(LEVELS.guest)}))`;
+
+/** Whether the row of `users as u` may see the group `namespaces as n` without being a member. */
+export const groupOpenToUser: RawBuilder<boolean> = openToUser("n");

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { mentionsIn, newMentions } from "./mentions.ts";
+
+test("names after an @, in lower case and once", () => {
+  for (const [text, names] of [
+    ["@anna", ["anna"]],
+    ["(@Anna), @bert.b-c_d. @anna", ["anna", "bert.b-c_d"]],
+    ["a@anna @ anna @@anna x/@anna @-a", []],
+    ["`@anna` ``@bert`` @carl", ["carl"]],
+    ["```\n@anna\n```\n@bert", ["bert"]],
+    ["~~~~\n@anna\n~~~\n@bert\n~~~~\n@carl", ["carl"]],
+    ["> ```\n> @anna\n> ```\n@bert", ["bert"]],
+    ["` @anna", ["anna"]],
+    ["", []],
+  ] as const)
+    assert.deepEqual(mentionsIn(text), names, text);
+  assert.deepEqual(mentionsIn(null), []);
+  assert.equal(mentionsIn(Array.from({ length: 500 }, (_, at) => `@u${at}`).join(" ")).length, 100);
+});
+
+test("only those who were not mentioned before are new", () => {
+  assert.deepEqual(newMentions("@anna @bert", "@Bert"), ["anna"]);
+  assert.deepEqual(newMentions(null, "@bert"), []);
+});
+
+test("hostile texts are read in one pass", () => {
+  for (const part of ["`", "@", "@a.", "a@", "```\n", "` @", "``` `", "@a-", "> "]) {
+    const text = `@x ${part.repeat(1_048_576 / part.length)}`;
+    const begun = process.cpuUsage();
+    mentionsIn(text);
+    const { user } = process.cpuUsage(begun);
+    assert.ok(user < 2_000_000, `${JSON.stringify(part)}: ${user} µs`);
+  }
+});

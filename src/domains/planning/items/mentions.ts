@@ -1,0 +1,77 @@
+import { sql } from "kysely";
+import { levelInGroup, levelInProject } from "#access/levels.ts";
+import { LEVELS } from "#access/roles.ts";
+import type { Db } from "#db/database.ts";
+import { groupOpenToUser, issuesUsableByUser, SEES_CONFIDENTIAL } from "./visibility.ts";
+
+/** More people of one text are not told. */
+const MAX_MENTIONS = 100;
+
+const FENCED = /^[ \t>]*(`{3,}|~{3,})/;
+// Begins at the first of several backticks, so that a line is read once.
+const CODE = /(?<!`)`+[^`]*`+/g;
+const MENTION = /(?<![\w./#&@-])@([a-z\d](?:[\w.-]{0,253}[a-z\d])?)(?!\w)/giu;
+
+/** The names of the people whom a text mentions outside of code, in lower case. */
+export function mentionsIn(text: string | null): string[] {
+  const names = new Set<string>();
+  let fence: string | undefined;
+  for (const line of text?.includes("@") ? text.split("\n") : []) {
+    const mark = FENCED.exec(line)?.[1];
+    if (mark !== undefined && (fence === undefined || mark.startsWith(fence))) {
+      fence = fence === undefined ? mark : undefined;
+      continue;
+    }
+    if (fence !== undefined) continue;
+    for (const [, name = ""] of line.replaceAll(CODE, " ").matchAll(MENTION)) names.add(name.toLowerCase());
+    if (names.size > MAX_MENTIONS) break;
+  }
+  return [...names].slice(0, MAX_MENTIONS);
+}
+
+/** The names that a text mentions and the one before it did not. */
+export function newMentions(text: string | null, before: string | null): string[] {
+  const known = new Set(mentionsIn(before));
+  return mentionsIn(text).filter((name) => !known.has(name));
+}
+
+/** An issue that is stored or about to be. */
+interface IssueSeen {
+  readonly project_id: number;
+  readonly confidential: boolean;
+  readonly author_id: number | null;
+  readonly assignee_ids: readonly number[];
+}
+
+/** Those of some people who may see an issue. */
+export async function readersOfIssue(db: Db, issue: IssueSeen, usernames: readonly string[]): Promise<number[]> {
+  if (usernames.length === 0) return [];
+  const isOwn = sql`u.id = any(${[issue.author_id ?? 0, ...issue.assignee_ids]}::bigint[])`;
+  const sees = issue.confidential
+    ? sql`(u.admin or ${isOwn} or ${sql.raw(levelInProject("u.id"))} >= ${sql.lit(LEVELS[SEES_CONFIDENTIAL])})`
+    : sql`true`;
+  const { rows } = await sql<{ id: number }>`
+    select u.id from users u, projects p join namespaces n on n.id = p.namespace_id
+    where lower(u.username) = any(${usernames}::text[]) and u.state = 'active' and p.id = ${issue.project_id}
+      and ${issuesUsableByUser} and ${sees} order by u.id`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+interface EpicSeen {
+  readonly group_id: number;
+  readonly confidential: boolean;
+}
+
+/** Those of some people who may see an epic. */
+export async function readersOfEpic(db: Db, epic: EpicSeen, usernames: readonly string[]): Promise<number[]> {
+  if (usernames.length === 0) return [];
+  const level = sql.raw(levelInGroup("u.id"));
+  const sees = epic.confidential
+    ? sql`${level} >= ${sql.lit(LEVELS[SEES_CONFIDENTIAL])}`
+    : sql`(${groupOpenToUser} or ${level} >= ${sql.lit(LEVELS.guest)})`;
+  const { rows } = await sql<{ id: number }>`
+    select u.id from users u, namespaces n
+    where lower(u.username) = any(${usernames}::text[]) and u.state = 'active' and n.id = ${epic.group_id}
+      and (u.admin or ${sees}) order by u.id`.execute(db);
+  return rows.map(({ id }) => id);
+}

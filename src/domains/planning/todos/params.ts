@@ -1,0 +1,26 @@
+import Type, { type Static } from "typebox";
+import { Id } from "#http/params/vocabulary.ts";
+
+/** The causes of a to-do. */
+export const ACTIONS = ["assigned", "mentioned", "marked"] as const;
+/** Those that clients know and that nothing here has yet. */
+const OTHER_ACTIONS = [
+  ...["build_failed", "approval_required", "unmergeable", "directly_addressed", "merge_train_removed"],
+  ...["review_requested", "member_access_requested", "review_submitted"],
+];
+export const TARGET_TYPES = ["Issue", "Epic"] as const;
+const OTHER_TARGET_TYPES = ["MergeRequest", "Commit", "DesignManagement::Design", "AlertManagement::Alert"];
+
+export const TodoId = Type.Object({ id: Id });
+
+export const TodoFilters = Type.Object({
+  action: Type.Optional(Type.Enum([...ACTIONS, ...OTHER_ACTIONS])),
+  author_id: Type.Optional(Id),
+  project_id: Type.Optional(Id),
+  group_id: Type.Optional(
+    Type.Integer({ minimum: 0, description: "Epics of this group, issues of its projects, and those below it" }),
+  ),
+  state: Type.Enum(["pending", "done"], { default: "pending" }),
+  type: Type.Optional(Type.Enum([...TARGET_TYPES, ...OTHER_TARGET_TYPES])),
+});
+export type TodoFilters = Static<typeof TodoFilters>;
