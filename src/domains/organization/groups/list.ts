@@ -4,7 +4,7 @@ import { type Actor, isAdministrator } from "#access/principal.ts";
 import type { GroupSeen } from "#access/containers.ts";
 import { LEVELS, VISIBILITIES } from "#access/roles.ts";
 import { groupsOf, groupVisibleTo, memberGroups, visibleGroups } from "#access/visible.ts";
-import type { Listing, Source } from "#db/lists/list-page.ts";
+import type { Listing, Rows, Source } from "#db/lists/list-page.ts";
 import { type Condition, order } from "#db/lists/order.ts";
 import { groupsOfMember } from "#domains/organization/namespaces/list.ts";
 import { matches } from "#domains/organization/namespaces/search.ts";
@@ -42,6 +42,12 @@ export const childrenOf = ({ id }: GroupSeen): Condition => sql`n.parent_id = ${
 /** All groups below a group. */
 export const descendantsOf = ({ id, traversal_ids }: GroupSeen): Condition => sql`
   n.traversal_ids > ${traversal_ids}::bigint[] and n.traversal_ids < ${[...traversal_ids.slice(0, -1), id + 1]}::bigint[]`;
+
+/** The ids of the groups below a group that the actor may see. Members of a group see every group below it. */
+export function visibleGroupsBelow(group: GroupSeen, actor: Actor | null): Rows {
+  const visible = isAdministrator(actor) || group.level >= LEVELS.guest ? sql`true` : groupVisibleTo(actor);
+  return sql`(select n.id from namespaces n where n.kind = 'group' and ${descendantsOf(group)} and ${visible})`;
+}
 
 function sourcesOf(actor: Actor | null, filters: Filters, everywhere: boolean): readonly Source[] {
   const least = filters.owned ? LEVELS.owner : filters.min_access_level;

@@ -7,7 +7,7 @@ export interface LabelledItem {
   readonly id: number;
 }
 
-/** Where labels come from: a project or a group, with the groups above it. */
+/** Where labels and milestones come from: a project or a group, with the groups above it. */
 export type LabelContainer = { readonly traversal_ids: readonly number[] } & (
   | { readonly project_id: number }
   | { readonly group_id: number }
@@ -16,19 +16,21 @@ export type LabelContainer = { readonly traversal_ids: readonly number[] } & (
 /** The colour of a label that is created because an item names it. */
 const DEFAULT_COLOR = "#6699cc";
 
-/** Whether a container may use the row of `labels as l`: it is its own, or that of a group above. */
-export function isAvailableIn(container: LabelContainer): RawBuilder<boolean> {
-  const inGroups = sql<boolean>`l.group_id = any(${container.traversal_ids}::bigint[])`;
-  return "project_id" in container ? sql`(l.project_id = ${container.project_id} or ${inGroups})` : inGroups;
+/** Whether a container may use the row of `labels as l` or `milestones as m`: it is its own, or that of a group above. */
+export function isAvailableIn(container: LabelContainer, alias: "l" | "m" = "l"): RawBuilder<boolean> {
+  const inGroups = sql<boolean>`${sql.ref(`${alias}.group_id`)} = any(${container.traversal_ids}::bigint[])`;
+  return "project_id" in container
+    ? sql`(${sql.ref(`${alias}.project_id`)} = ${container.project_id} or ${inGroups})`
+    : inGroups;
 }
 
 /** The labels that a container may use, as rows of `l`. */
 export const availableLabels = (db: Db, container: LabelContainer) =>
   db.selectFrom("labels as l").where(isAvailableIn(container));
 
-/** The order in which labels of one name are preferred: a project's own, then that of the nearest group. */
-export const nearestFirst = (container: LabelContainer): RawBuilder<unknown> =>
-  sql`array_position(${container.traversal_ids}::bigint[], l.group_id) desc nulls first`;
+/** The order in which those of one name are preferred: a project's own, then that of the nearest group. */
+export const nearestFirst = (container: LabelContainer, alias: "l" | "m" = "l"): RawBuilder<unknown> =>
+  sql`array_position(${container.traversal_ids}::bigint[], ${sql.ref(`${alias}.group_id`)}) desc nulls first`;
 
 export interface NamedLabel {
   readonly id: number;

@@ -1,6 +1,8 @@
+import { hasRole, type ProjectSeen, visibleGroup } from "#access/containers.ts";
 import { type Actor, isAdministrator } from "#access/principal.ts";
-import { LEVELS } from "#access/roles.ts";
-import { forbidden } from "#lib/refusal.ts";
+import { LEVELS, needsRole } from "#access/roles.ts";
+import type { Databases } from "#db/database.ts";
+import { badRequest, forbidden, missing } from "#lib/refusal.ts";
 
 /** Refuses those who may not delete an issue or epic. Planners may, unlike the roles between them and Owners. */
 export function refuseDeletion(
@@ -10,4 +12,12 @@ export function refuseDeletion(
 ): void {
   if (isAdministrator(actor) || level === LEVELS.planner || level >= LEVELS.owner) return;
   throw forbidden(`This takes the role Planner or Owner in the ${container}`);
+}
+
+/** Refuses a caller who may not create labels or milestones of the group that a project is in. */
+export async function requirePlannerOfGroup(db: Databases, actor: Actor, project: ProjectSeen) {
+  if (project.namespace_kind !== "group") throw badRequest("The project is in no group");
+  const group = await visibleGroup(db, actor, project.namespace_id);
+  if (!group) throw missing("Group");
+  if (!hasRole(actor, group, "planner")) throw needsRole("planner", "group");
 }

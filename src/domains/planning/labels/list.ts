@@ -1,13 +1,11 @@
 import { sql } from "kysely";
 import type { Static } from "typebox";
 import type { GroupSeen, ProjectSeen } from "#access/containers.ts";
-import { type Actor, isAdministrator } from "#access/principal.ts";
-import { LEVELS } from "#access/roles.ts";
-import { groupVisibleTo } from "#access/visible.ts";
+import type { Actor } from "#access/principal.ts";
 import type { Listing, TableSource } from "#db/lists/list-page.ts";
 import { order } from "#db/lists/order.ts";
 import { containing } from "#lib/like.ts";
-import { descendantsOf } from "#domains/organization/groups/list.ts";
+import { visibleGroupsBelow } from "#domains/organization/groups/list.ts";
 import { ofGroup as projectsOfGroup } from "#domains/organization/projects/list.ts";
 import type { GroupLabelFilters, ProjectLabelFilters } from "./params.ts";
 
@@ -49,16 +47,11 @@ function listLabels(sources: readonly TableSource[], { search, archived }: Filte
 
 const labelsOfGroup = (id: number): TableSource => ({ scan: sql`(select l.* from labels l where l.group_id = ${id})` });
 
-function labelsBelow(group: GroupSeen, actor: Actor | null): TableSource {
-  // Members of a group see every group below it.
-  const visible = isAdministrator(actor) || group.level >= LEVELS.guest ? sql`true` : groupVisibleTo(actor);
-  return {
-    unordered: true,
-    scan: sql`(select l.* from (
-        select n.id from namespaces n where n.kind = 'group' and ${descendantsOf(group)} and ${visible}
-      ) g cross join lateral (select * from labels where group_id = g.id offset 0) l)`,
-  };
-}
+const labelsBelow = (group: GroupSeen, actor: Actor | null): TableSource => ({
+  unordered: true,
+  scan: sql`(select l.* from ${visibleGroupsBelow(group, actor)} g
+    cross join lateral (select * from labels where group_id = g.id offset 0) l)`,
+});
 
 const labelsOfProjects = (group: GroupSeen, actor: Actor | null, include_subgroups: boolean): TableSource[] =>
   projectsOfGroup(group, actor, { include_subgroups, with_shared: false }).map(({ scan }) => ({

@@ -5,7 +5,10 @@ import { isAvailableIn, type LabelContainer, nearestFirst } from "#domains/plann
 import type { LabelName } from "./params.ts";
 
 /** The labels that a project may use; without inheritance only its own. */
-export const ofProject = ({ id, traversal_ids }: ProjectSeen, inherits = true): LabelContainer => ({
+export const ofProject = (
+  { id, traversal_ids }: Pick<ProjectSeen, "id" | "traversal_ids">,
+  inherits = true,
+): LabelContainer => ({
   project_id: id,
   traversal_ids: inherits ? traversal_ids : [],
 });

@@ -72,11 +72,6 @@ describe("deleting a label", () => {
     const { place } = await on.nested();
     const { id } = await on.created(place);
     const issue = await on.issue(place);
-    const isWaiting = async () => {
-      const { rows } = await sql`select from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'`.execute(app.services.db.write);
-      return rows.length > 0;
-    };
     let isDeleted = false;
     const { deletion } = await app.services.db.transaction(async (tx) => {
       const found = await labelsByName(tx, { project_id: place.id, traversal_ids: [] }, ["bug"], false);
@@ -84,7 +79,7 @@ describe("deleting a label", () => {
         isDeleted = true;
         return reply;
       });
-      await until("the deletion waits or is done", async () => isDeleted || (await isWaiting()));
+      await until("the deletion waits or is done", async () => isDeleted || (await on.isWaiting()));
       assert.equal(isDeleted, false);
       const add = found.map((label) => label.id);
       await changeLabels(tx, place.owner.id, { column: "issue_id", id: issue.id }, { add });
@@ -106,19 +101,7 @@ describe("deleting a label", () => {
       await sql`insert into label_links (label_id, issue_id) values (${label.id}, ${moved.id})`.execute(
         app.services.db.write,
       );
-      const target = kind === "project" ? place : above;
-      const { rows } = await sql<{ path: string }>`
-        select string_agg(path, '/') as path from (
-          select path from namespaces where id = ${above.id}
-          union all select path from projects where id = ${target.id} and ${kind === "project"}) parts`.execute(
-        app.services.db.write,
-      );
-      const { token } = place.owner;
-      const at = `/${kind}s/${target.id}`;
-      assert.equal((await app.delete(at, { token })).status, 202);
-      const query = `permanently_remove=true&full_path=${encodeURIComponent(rows[0]?.path ?? "")}`;
-      const removed = await app.delete(`${at}?${query}`, { token });
-      assert.equal(removed.status, 202, removed.text);
+      await on.deletePermanently(kind === "project" ? place : above);
       await on.work(jobs, "the label is gone", async () => (await rowsOf("labels", label.id)) === 0);
       assert.equal(await rowsOf("label_links", label.id), 0, kind);
       assert.equal(await rowsOf("label_events", label.id), 0, kind);

@@ -3,7 +3,7 @@ import { type AuditTarget, type Conditional, endpoint, type WriteContext } from 
 import { pageOf } from "#http/paging.ts";
 import { isNumericId } from "#http/paths.ts";
 import type { LabelContainer } from "#domains/planning/items/labels.ts";
-import { requireGroupLabels, WRITES_LABELS } from "./access.ts";
+import { requirePlannerOfGroup } from "#domains/planning/items/rights.ts";
 import { changeLabel, createLabel, promoteLabel, removeLabel } from "./actions.ts";
 import { countsEverywhere, countsInProject } from "./counts.ts";
 import { Label, presentLabel } from "./entity.ts";
@@ -27,8 +27,8 @@ import {
 } from "./params.ts";
 import { type LabelRow, labels, ofGroup, ofProject, requireLabel } from "./queries.ts";
 
-const writesInProject = inProject(WRITES_LABELS, { unlessArchived: true });
-const writesInGroup = inGroup(WRITES_LABELS, { unlessArchived: true });
+const writesInProject = inProject("planner", { unlessArchived: true });
+const writesInGroup = inGroup("planner", { unlessArchived: true });
 
 export const projectLabels = {
   list: endpoint({
@@ -126,7 +126,7 @@ export const projectLabels = {
     audit: "label_promoted",
     async prepare({ services, actor, project, params }) {
       await requireLabel(services.db.write, ofProject(project, false), params);
-      await requireGroupLabels(services.db, actor, project);
+      await requirePlannerOfGroup(services.db, actor, project);
       return {};
     },
     async handle({ tx, services, project, params, audit }) {

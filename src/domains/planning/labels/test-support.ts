@@ -78,6 +78,21 @@ export function labelsOn(app: TestApp) {
         select count(*) as count from label_links where label_id = ${labelId}`.execute(app.services.db.write);
       return rows[0]?.count ?? 0;
     },
+    /** Whether some statement waits for a lock; for tests with a database of their own. */
+    async isWaiting(): Promise<boolean> {
+      const { rows } = await sql`select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`.execute(app.services.db.write);
+      return rows.length > 0;
+    },
+    /** Deletes a group or project for good; jobs complete it. */
+    async deletePermanently({ kind, id, owner: { token } }: LabelPlace) {
+      const at = `/${kind}s/${id}`;
+      const { body } = await app.get(at, { token });
+      const full_path = encodeURIComponent(body.full_path ?? body.path_with_namespace);
+      assert.equal((await app.delete(at, { token })).status, 202);
+      const { status, text } = await app.delete(`${at}?permanently_remove=true&full_path=${full_path}`, { token });
+      assert.equal(status, 202, text);
+    },
     /** Runs the waiting jobs of some kinds until a condition holds. */
     async work(jobs: readonly AnyJob[], what: string, isDone: () => Promise<boolean>) {
       const worker = await runWorker(app.services, jobs, { queues: ["bulk", "default"] });
