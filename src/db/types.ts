@@ -148,6 +148,11 @@ interface FollowsTable {
   created_at: Generated<string>;
 }
 
+interface GroupMilestoneCountersTable {
+  group_id: number;
+  last_iid: number;
+}
+
 interface IdentitiesTable {
   id: Generated<number>;
   user_id: number;
@@ -198,6 +203,7 @@ interface IssuesTable {
   relative_position: number | null;
   closed_by_id: number | null;
   moved_to_id: number | null;
+  milestone_id: number | null;
 }
 
 interface JobTotalsTable {
@@ -286,6 +292,20 @@ interface MembersTable {
   updated_at: Generated<string>;
 }
 
+interface MilestonesTable {
+  id: Generated<number>;
+  project_id: number | null;
+  group_id: number | null;
+  iid: number;
+  state: Generated<"active" | "closed">;
+  start_date: string | null;
+  due_date: string | null;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+  title: string;
+  description: string | null;
+}
+
 interface NamespacesTable {
   id: Generated<number>;
   kind: Generated<"user" | "group">;
@@ -324,6 +344,11 @@ interface PersonalAccessTokensTable {
   last_used_at: string | null;
   created_at: Generated<string>;
   expiry_notice: number | null;
+}
+
+interface ProjectMilestoneCountersTable {
+  project_id: number;
+  last_iid: number;
 }
 
 interface ProjectsTable {
@@ -606,6 +631,7 @@ export interface Database {
   error_tracking_settings: ErrorTrackingSettingsTable;
   events: EventsTable;
   follows: FollowsTable;
+  group_milestone_counters: GroupMilestoneCountersTable;
   identities: IdentitiesTable;
   issue_assignees: IssueAssigneesTable;
   issue_counters: IssueCountersTable;
@@ -620,8 +646,10 @@ export interface Database {
   labels: LabelsTable;
   mailed_links: MailedLinksTable;
   members: MembersTable;
+  milestones: MilestonesTable;
   namespaces: NamespacesTable;
   personal_access_tokens: PersonalAccessTokensTable;
+  project_milestone_counters: ProjectMilestoneCountersTable;
   projects: ProjectsTable;
   pushes: PushesTable;
   rate_counts: RateCountsTable;
