@@ -16,8 +16,8 @@ import { type TestApp, testApp, type TestUser } from "./support/app.ts";
 import { fixtures, makeFixtures, makeFixtureContext } from "./support/fixtures.ts";
 
 const ROWS = 24;
-/** Token, path, container, page, count, and related rows, each once for all rows. */
-const MAX_STATEMENTS = 12;
+/** Token, path, container, item, page, count, and related rows, each once for all rows. */
+const MAX_STATEMENTS = 13;
 /** How many rows a list must show for one statement per row to be noticed: the first page shows two. */
 const MIN_ROWS = 4;
 

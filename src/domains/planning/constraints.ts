@@ -1,5 +1,6 @@
 import type { Constraints } from "#db/errors.ts";
 import { labelTaken, nameWithComma } from "#domains/planning/labels/actions.ts";
+import { titleTaken } from "#domains/planning/milestones/actions.ts";
 import { badFields, conflict, missing } from "#lib/refusal.ts";
 
 const noProject = () => missing("Project");
@@ -48,6 +49,13 @@ export const planningConstraints: Constraints = {
   issue_links_source_id_fkey: noIssue,
   issue_links_target_id_fkey: noIssue,
   issue_links_pair_taken: () => conflict("Issue(s) already assigned"),
+  milestones_project_id_fkey: noProject,
+  milestones_group_id_fkey: noGroup,
+  milestones_of_project_taken: titleTaken,
+  milestones_of_group_taken: titleTaken,
+  milestones_dates_in_order: () => badFields({ due_date: ["must be greater than or equal to start date"] }),
+  project_milestone_counters_project_id_fkey: noProject,
+  group_milestone_counters_group_id_fkey: noGroup,
   epic_links_source_id_fkey: noEpic,
   epic_links_target_id_fkey: noEpic,
   epic_links_pair_taken: () => conflict("Epic(s) already assigned"),

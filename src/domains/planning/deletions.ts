@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "#db/database.ts";
 import type { Database } from "#db/types.ts";
-import { reassignBatch, removeBatch } from "#domains/foundation/deletions/batches.ts";
+import { BATCH_ROWS, reassignBatch, removeBatch } from "#domains/foundation/deletions/batches.ts";
 import type { Deletions } from "#domains/foundation/deletions/deletions.ts";
 
 type Batch = (tx: Tx, ids: readonly number[]) => Promise<number>;
@@ -25,6 +25,15 @@ const ofItems = (items: "issues" | "epics", column: "issue_id" | "epic_id", cont
       sql`label_id in (select id from labels where ${sql.ref(container)} = any(${ids}::bigint[]))`,
     ),
   removeWhere("labels", sql.ref(container)),
+  // Or its milestones.
+  async (tx, ids) => {
+    const { numAffectedRows = 0n } = await sql`
+      update issues set milestone_id = null where id = any(array(
+        select i.id from milestones m join issues i on i.milestone_id = m.id
+        where ${sql.ref(`m.${container}`)} = any(${ids}::bigint[]) limit ${sql.lit(BATCH_ROWS)}))`.execute(tx);
+    return Number(numAffectedRows);
+  },
+  removeWhere("milestones", sql.ref(container)),
 ];
 
 const removeWhere =
@@ -39,6 +48,10 @@ export const planningDeletions: Deletions = {
     "label_priorities.project_id": "cascade",
     "issue_counters.project_id": "cascade",
     "epic_counters.group_id": "cascade",
+    "milestones.project_id": "removed first",
+    "milestones.group_id": "removed first",
+    "project_milestone_counters.project_id": "cascade",
+    "group_milestone_counters.group_id": "cascade",
     "issues.project_id": "removed first",
     "issues.author_id": "moved to the ghost user",
     "issues.closed_by_id": "moved to the ghost user",
@@ -52,6 +65,8 @@ export const planningDeletions: Deletions = {
     // Links and events may outlive the label that they name.
     "label_links.label_id": "kept",
     "label_events.label_id": "kept",
+    // A job takes a deleted milestone from its issues.
+    "issues.milestone_id": "kept",
   },
   ofUser: [
     (tx, { id }) => removeBatch(tx, "issue_assignees", sql`user_id = ${id}`),

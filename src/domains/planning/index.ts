@@ -5,10 +5,13 @@ import { planningDeletions } from "./deletions.ts";
 import { childEpics } from "./epics/child-routes.ts";
 import { epicIssues } from "./epics/issue-routes.ts";
 import { epics } from "./epics/routes.ts";
+import { milestoneIssues } from "./issues/milestone-routes.ts";
 import { issues } from "./issues/routes.ts";
 import { mergeLabels, removeLabelLinks } from "./labels/jobs.ts";
 import { groupLabels, projectLabels } from "./labels/routes.ts";
 import { markdown } from "./markdown/routes.ts";
+import { clearMilestone, mergeMilestones } from "./milestones/jobs.ts";
+import { groupMilestones, projectMilestones } from "./milestones/routes.ts";
 import { planningSeeds } from "./seed.ts";
 import { labelEvents } from "./label-events/routes.ts";
 import { epicLinks } from "./links/epic-routes.ts";
@@ -18,11 +21,13 @@ import { todos } from "./todos/routes.ts";
 
 const labels: Resources = { projectLabels, groupLabels, labelEvents };
 const links: Resources = { epicLinks, issueLinks };
-const resources: Resources = { epics, childEpics, epicIssues, issues, markdown, todos, ...labels, ...links };
+const milestones: Resources = { projectMilestones, groupMilestones, milestoneIssues };
+const items: Resources = { epics, childEpics, epicIssues, issues };
+const resources: Resources = { ...items, markdown, todos, ...labels, ...milestones, ...links };
 
 export const planning: Domain = {
   resources,
-  jobs: [removeLabelLinks, mergeLabels, completeTodos],
+  jobs: [removeLabelLinks, mergeLabels, clearMilestone, mergeMilestones, completeTodos],
   constraints: planningConstraints,
   deletions: planningDeletions,
   seeds: planningSeeds,

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "#db/database.ts";
 import type { Database } from "#db/types.ts";
 
-const BATCH_ROWS = 5000;
+export const BATCH_ROWS = 5000;
 
 /** Deletes up to 5000 rows that meet a condition and returns how many it deleted. */
 export async function removeBatch(tx: Tx, table: keyof Database, condition: RawBuilder<unknown>): Promise<number> {

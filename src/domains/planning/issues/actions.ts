@@ -10,6 +10,7 @@ import { refuseDeletion } from "#domains/planning/items/rights.ts";
 import { stateColumns } from "#domains/planning/items/states.ts";
 import { completeAssignments, updateTodos } from "#domains/planning/items/todos.ts";
 import { type ChangedAssignees, namedAssignees, possibleAssignees, setAssignees } from "./assignees.ts";
+import { namedMilestone } from "./milestones.ts";
 import { labelsFrom } from "./new-issue.ts";
 import type { IssueChanges } from "./params.ts";
 import { type IssueRow, issues, lockIssue } from "./queries.ts";
@@ -21,8 +22,12 @@ type Changes = Partial<Static<typeof IssueChanges>>;
 export async function changeIssue(write: IssueWrite, params: Static<typeof IssueChanges>): Promise<IssueRow> {
   const { tx, project, actor } = write;
   const issue = await lockIssue(tx, project, actor, params.issue_iid);
-  const changes = permittedChanges(write, issue, params);
-  const columns = { ...changedColumns(issue, changes), ...stateColumns(issue, actor, changes.state_event) };
+  const { milestone_id, ...changes } = permittedChanges(write, issue, params);
+  const milestone = await namedMilestone(write, milestone_id);
+  const columns = {
+    ...changedColumns(issue, { ...changes, ...(milestone !== undefined && { milestone_id: milestone?.id ?? null }) }),
+    ...stateColumns(issue, actor, changes.state_event),
+  };
   if (changes.confidential === false && issue.confidential) await refuseInConfidentialEpic(tx, issue.id);
   const isRelabelled = await relabel(write, issue.id, changes);
   const { added, removed } = await reassign(tx, issue, changes);
@@ -43,7 +48,7 @@ export async function changeIssue(write: IssueWrite, params: Static<typeof Issue
 
 const COLUMNS = [
   ...(["title", "description", "confidential", "discussion_locked", "issue_type"] as const),
-  ...(["weight", "start_date", "due_date"] as const),
+  ...(["weight", "start_date", "due_date", "milestone_id"] as const),
 ];
 
 /** The columns whose values differ from those of the issue. */

@@ -7,6 +7,7 @@ import { matches } from "#domains/organization/namespaces/search.ts";
 import { isAvailableIn, type LabelContainer } from "#domains/planning/items/labels.ts";
 import { epicVisibleTo } from "#domains/planning/items/visibility.ts";
 import type { IssueFilters } from "./filter-params.ts";
+import { inMilestone, ofMilestone } from "./milestones.ts";
 
 export type Filters = Static<typeof IssueFilters>;
 type Without = NonNullable<Filters["not"]>;
@@ -27,20 +28,21 @@ export function conditionsOf(actor: Actor | null, filters: Filters): Required<Pi
       filters.due_date && DUE[filters.due_date],
       weight !== undefined && (wildcard(weight, sql`i.weight is not null`) ?? sql`i.weight = ${weight}`),
       ...authorsOf(actor, filters).map((author) => sql<boolean>`i.author_id = ${author}`),
-      ofMilestone(filters.milestone ?? filters.milestone_id),
     ],
     costly: [
       ...assigneesOf(actor, filters).map(isAssignedTo),
       filters.assignee_id !== undefined && ofAssignee(filters.assignee_id),
       ...(filters.labels ?? []).map((name) => wildcard(name, hasLabels) ?? hasLabel(name)),
       ofEpic(actor, filters.epic_id),
+      ofMilestone(filters.milestone),
+      ofMilestone(filters.milestone_id),
       search?.trim() && searched(search, filters.in ?? []),
       ...(filters.not ? excluded(actor, filters.not) : []),
     ],
   };
 }
 
-/** The ids of the issues that meet one of the filters; labels are those of a project, or any. */
+/** The ids of the issues that meet one of the filters; labels and milestones are those of a project, or any. */
 export function findersOf(
   actor: Actor | null,
   filters: Filters,
@@ -56,6 +58,8 @@ export function findersOf(
     ...people.map((person) => sql`(select a.issue_id as id from issue_assignees a where a.user_id = ${person})`),
     ...authorsOf(actor, filters).map((author) => sql`(select i.id from issues i where i.author_id = ${author})`),
     typeof epic_id === "number" && sql`(select t.issue_id as id from epic_issues t where t.epic_id = ${epic_id})`,
+    inMilestone(filters.milestone, project),
+    inMilestone(filters.milestone_id, project),
   ];
 }
 
@@ -150,10 +154,6 @@ function ofEpic(actor: Actor | null, id: Filters["epic_id"]): Filter {
   return wildcard(id, inEpic(sql`true`)) ?? inEpic(sql`t.epic_id = ${id}`);
 }
 
-/** No issue has a milestone. */
-const ofMilestone = (title: string | undefined): Filter =>
-  title !== undefined && (wildcard(title, sql`false`) ?? sql`false`);
-
 const SEARCHED = { title: sql`lower(i.title)`, description: sql`lower(left(i.description, 10000))` };
 
 /** The search text has an index; a search in one place is compared with that place as well. */
@@ -169,7 +169,7 @@ const matchesIn = (search: string, place: keyof typeof SEARCHED): Condition =>
 
 /** The conditions for `not[…]`: none of the named values. */
 function excluded(actor: Actor | null, without: Without): Filter[] {
-  const { labels, iids, weight, epic_id, assignee_id, milestone = without.milestone_id } = without;
+  const { labels, iids, weight, epic_id, assignee_id, milestone, milestone_id } = without;
   const some: Filter[] = [
     ...authorsOf(null, without).map((author) => sql<boolean>`i.author_id = ${author}`),
     ...assigneesOf(null, without).map(isAssignedTo),
@@ -179,6 +179,7 @@ function excluded(actor: Actor | null, without: Without): Filter[] {
     weight !== undefined && sql`i.weight = ${weight}`,
     ofEpic(actor, epic_id),
     ofMilestone(milestone),
+    ofMilestone(milestone_id),
   ];
   // A row without a value does not have the excluded one.
   return some.map((condition) => condition && sql<boolean>`(${condition}) is not true`);

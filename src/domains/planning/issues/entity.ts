@@ -2,6 +2,7 @@ import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
 import { LabelDetails } from "#domains/planning/labels/entity.ts";
+import { Milestone } from "#domains/planning/milestones/entity.ts";
 import { ISSUE_TYPES } from "./params.ts";
 
 const exact = { additionalProperties: false };
@@ -29,7 +30,7 @@ const issue = {
   labels: Type.Array(Type.Union([Text, LabelDetails]), {
     description: "Names, sorted; with `with_labels_details` objects",
   }),
-  milestone: Type.Null(),
+  milestone: Nullable(Milestone),
   assignees: Type.Array(UserSummary),
   author: Nullable(UserSummary),
   type: Type.Enum(ISSUE_TYPES.map((type) => type.toUpperCase() as Uppercase<typeof type>)),

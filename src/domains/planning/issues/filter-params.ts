@@ -10,7 +10,18 @@ const Wildcard = Type.Enum(["None", "Any", "none", "any"]);
 
 const MAX_NAMES = 100;
 const Username = Type.String({ maxLength: 255 });
-const Title = Type.String({ maxLength: 255 });
+const MilestoneTitle = Type.Optional(
+  Type.String({
+    maxLength: 255,
+    description: "The title of the milestone; or `None`, `Any`, `Upcoming` or `Started`, as in `milestone_id`",
+  }),
+);
+const MilestoneId = Type.Optional(
+  Type.Union([Id, Type.Enum(["None", "Any", "Upcoming", "Started", "none", "any", "upcoming", "started"])], {
+    description:
+      "Id of a milestone; `None` for issues without one, `Any` for others; of active ones `Upcoming` if they start in the future, `Started` if they are under way",
+  }),
+);
 const Iids = Type.Optional(CommaList(Iid, { maxItems: MAX_NAMES }));
 
 const people = {
@@ -23,8 +34,8 @@ const without = Type.Object({
   ...people,
   assignee_id: Type.Optional(Id),
   labels: Type.Optional(LabelNames),
-  milestone: Type.Optional(Title),
-  milestone_id: Type.Optional(Title),
+  milestone: MilestoneTitle,
+  milestone_id: MilestoneId,
   iids: Iids,
   weight: Type.Optional(Count),
   epic_id: Type.Optional(Id),
@@ -41,8 +52,8 @@ export const IssueCountFilters = Type.Object({
       description: "Names of labels, all of which an issue must have; `None` for issues without any, `Any` for others",
     }),
   ),
-  milestone: Type.Optional(Title),
-  milestone_id: Type.Optional(Title),
+  milestone: MilestoneTitle,
+  milestone_id: MilestoneId,
   iids: Iids,
   weight: Type.Optional(Type.Union([Count, Wildcard])),
   epic_id: Type.Optional(Type.Union([Id, Wildcard])),

@@ -15,13 +15,20 @@ const MANAGED = {
 
 const EVERYBODY = ["administrator", "user", "member of 5,000", "member of the largest"] as const;
 const MEMBERS = ["administrator", "member of the largest"] as const;
-const ORDERS = ["updated_at", "due_date", "weight", "title", "relative_position", "label_priority"].flatMap((order) => [
-  `order_by=${order}&sort=asc`,
-  `order_by=${order}&sort=desc`,
-]);
+const ORDERS = [
+  "updated_at",
+  "due_date",
+  "weight",
+  "title",
+  "relative_position",
+  "label_priority",
+  "milestone_due",
+].flatMap((order) => [`order_by=${order}&sort=asc`, `order_by=${order}&sort=desc`]);
 /** Every filter of a project's or group's list. */
 const filtersFor = (author: number | undefined) => [
   ...["", "state=closed", "labels=Backend,Bug", "labels=None", "labels=Any", "not[labels]=Backend", "milestone=None"],
+  ...["milestone=Sprint 1", "milestone=Release 1", "milestone_id=Any", "not[milestone]=Sprint 1"],
+  ...[any("milestone_id=Started"), any("milestone_id=Upcoming")],
   ...["assignee_id=None", "assignee_id=Any", "confidential=true", "issue_type=incident", "weight=3", "weight=None"],
   ...["due_date=overdue", "due_date=any", "created_before=2021-07-01T00:00:00Z", "scope=created_by_me"].map(any),
   ...[any(`author_id=${author}`), any(`assignee_id=${author}`), any("labels=Blocked&state=closed")],

@@ -8,6 +8,7 @@ import { isArchived } from "#domains/organization/projects/queries.ts";
 import { isOpenOrOwn, issuesSeenIn, issueVisibleIn, issueVisibleTo } from "#domains/planning/items/visibility.ts";
 import { ofProject } from "#domains/planning/labels/queries.ts";
 import { conditionsOf, type Filters, findersOf } from "./conditions.ts";
+import { DUE_DATE_OF_MILESTONE } from "./milestones.ts";
 
 const newest = order("i.created_at", "timestamptz");
 const emptyLast = { nulls: "at the end" } as const;
@@ -29,7 +30,9 @@ const OF_PROJECT = {
   title: order("i.title", "text"),
 };
 
-/** The orders of every list of issues. No issue has a milestone or votes yet, so these two mean newest first. */
+const milestoneDue = order(DUE_DATE_OF_MILESTONE, "date", { ...emptyLast, scannedBy: newest });
+
+/** The orders of every list of issues. No issue has votes yet, so popularity means newest first. */
 export const PAGING = {
   id: "i.id",
   orders: {
@@ -37,7 +40,7 @@ export const PAGING = {
     ...OF_PROJECT,
     priority: labelPriority,
     label_priority: labelPriority,
-    milestone_due: newest,
+    milestone_due: milestoneDue,
     popularity: newest,
   },
   keyset: ["created_at", "updated_at"],
@@ -57,17 +60,36 @@ export function listOfProject(project: ProjectSeen, actor: Actor | null, filters
   };
 }
 
+/** Whether the row of `projects as p` is in a group or below it. */
+function inSubtree({ id, traversal_ids }: GroupSeen): Condition {
+  const end = [...traversal_ids.slice(0, -1), id + 1];
+  return sql`p.namespace_id in (select s from subtree(${traversal_ids}::bigint[], ${end}::bigint[]) s)`;
+}
+
 /** The issues of a group and the groups below it. */
 export function listOfGroup(
-  { id, traversal_ids }: GroupSeen,
+  group: GroupSeen,
   actor: Actor | null,
   filters: Filters & { readonly non_archived: boolean },
 ): Listing {
-  const end = [...traversal_ids.slice(0, -1), id + 1];
-  const inGroup = sql<boolean>`p.namespace_id in (
-    select s from subtree(${traversal_ids}::bigint[], ${end}::bigint[]) s)`;
+  const inGroup = inSubtree(group);
   const where = filters.non_archived ? sql<boolean>`${inGroup} and not ${isArchived}` : inGroup;
   return wideList(actor, filters, where, visibleIssuesOf(actor, sql`projects`, where));
+}
+
+/** The issues with a milestone of the project, all of which are in it. */
+export function listOfProjectMilestone(project: ProjectSeen, actor: Actor | null, milestoneId: number): Listing {
+  const isListed = sql<boolean>`i.milestone_id = ${milestoneId} and i.project_id = ${project.id}
+    and ${issueVisibleIn(project, actor)}`;
+  return { from: "issues as i", sources: [{ scan: sql`(select i.* from issues i where ${isListed})` }] };
+}
+
+/** The issues with a milestone of the group, as far as the actor may see them, of archived projects too. */
+export function listOfGroupMilestone(group: GroupSeen, actor: Actor | null, milestoneId: number): Listing {
+  const { isListed } = wideList(actor, {}, inSubtree(group), sql`issues`);
+  const hasMilestone = sql`select i.* from issues i where i.milestone_id = ${milestoneId}`;
+  const source = { scan: sql`(${hasMilestone})`, lookup: sql`(${hasMilestone} and ${isListed})`, wide: true as const };
+  return { from: "issues as i", sources: [source], isListed, orders: BY_CREATION };
 }
 
 /** The issues of all projects, or those of the caller. */

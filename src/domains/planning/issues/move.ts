@@ -7,6 +7,7 @@ import { badRequest, forbidden, missing } from "#lib/refusal.ts";
 import { labelsByName } from "#domains/planning/items/labels.ts";
 import { moveTodos } from "#domains/planning/items/todos.ts";
 import { possibleAssignees } from "./assignees.ts";
+import { milestoneInTarget } from "./milestones.ts";
 import { insertIssue, labelsFrom } from "./new-issue.ts";
 import type { IssueMove } from "./params.ts";
 import { type IssueRow, issues, labelNamesOf, lockIssue, requireIssue } from "./queries.ts";
@@ -31,7 +32,7 @@ export async function targetOfMove(
 
 /**
  * Moves an issue to another project: a new issue there, and the old one is closed and refers to it. The new one has the
- * labels that its project has by the same names. The issue is locked first, and the counter of the target by the last
+ * labels and the milestone that its project has by the same names. The issue is locked first, and the counter of the target by the last
  * statement, as in every other write, so that no two wait for each other.
  */
 export async function moveIssue(write: IssueWrite, target: ProjectSeen, iid: number): Promise<IssueRow> {
@@ -44,6 +45,7 @@ export async function moveIssue(write: IssueWrite, target: ProjectSeen, iid: num
     ...issue,
     project_id: target.id,
     assignee_ids: await possibleAssignees(tx, target.id, issue.assignee_ids),
+    milestone_id: await milestoneInTarget(tx, issue, target),
   };
   const { id } = await insertIssue(tx, draft, {
     labelIds: labels.map((label) => label.id),

@@ -6,8 +6,11 @@ import { takeIid } from "#domains/planning/items/iids.ts";
 import { labelsByName, type NamedLabel } from "#domains/planning/items/labels.ts";
 import { mentionsIn, readersOfIssue } from "#domains/planning/items/mentions.ts";
 import { todosOf, type ToldPeople } from "#domains/planning/items/todos.ts";
+import { presentMilestone } from "#domains/planning/milestones/entity.ts";
+import type { MilestoneRow } from "#domains/planning/milestones/queries.ts";
 import { namedAssignees, possibleAssignees } from "./assignees.ts";
 import type { SingleIssue } from "./entity.ts";
+import { namedMilestone } from "./milestones.ts";
 import type { NewIssue } from "./params.ts";
 import { presentIssue } from "./present.ts";
 import type { DescribedIssue } from "./queries.ts";
@@ -20,15 +23,15 @@ type IssueCreation = Omit<IssueWrite, "tx"> & { readonly databases: Databases };
 /**
  * Creates an issue. The statement that takes its number commits by itself, since everybody else who creates one in the
  * project waits for it: in a transaction they would also wait until this process has sent the commit. If labels are
- * named, which may have to be created, there is one, with this statement as its last.
+ * named, which may have to be created, or a milestone, which is locked, there is one, with this statement as its last.
  */
 export async function createIssue(
   { databases, ...write }: IssueCreation,
   params: Static<typeof NewIssue>,
 ): Promise<Static<typeof SingleIssue>> {
   const given = permittedInNew(write, params);
-  const create = async (db: Db, labels: readonly NamedLabel[]) => {
-    const draft = await draftOf(db, write, { ...given, title: params.title });
+  const create = async (db: Db, labels: readonly NamedLabel[], milestone: MilestoneRow | null) => {
+    const draft = await draftOf(db, write, { ...given, title: params.title, milestone_id: milestone?.id ?? null });
     const surroundings = await surroundingsOfNew(databases, draft, write);
     const labelIds = labels.map(({ id }) => id);
     const mentioned = await readersOfIssue(db, draft, mentionsIn(draft.description));
@@ -36,14 +39,18 @@ export async function createIssue(
     const created = await insertIssue(db, draft, { ...given, labelIds, userId: write.actor.user.id, told });
     const row: DescribedIssue = { ...draft, ...created, moved_to_id: null };
     const names = labels.map(({ name }) => name).toSorted();
-    const around = { ...surroundings, labels: names, blocking: 0, epic: null, movedTo: null };
+    const around = {
+      ...{ ...surroundings, labels: names, milestone: milestone && presentMilestone(write.site)(milestone) },
+      ...{ blocking: 0, epic: null, movedTo: null },
+    };
     return { ...presentIssue(row, around), subscribed: true };
   };
-  const { labels = [] } = given;
-  if (!labels?.length) return create(databases.write, []);
-  return databases.transaction(async (tx) =>
-    create(tx, await labelsByName(tx, labelsFrom(write.project), labels, true)),
-  );
+  const { labels, milestone_id } = given;
+  if (!labels?.length && !milestone_id) return create(databases.write, [], null);
+  return databases.transaction(async (tx) => {
+    const found = await labelsByName(tx, labelsFrom(write.project), labels ?? [], true);
+    return create(tx, found, (await namedMilestone({ ...write, tx }, milestone_id)) ?? null);
+  });
 }
 
 async function draftOf(
@@ -62,6 +69,7 @@ async function draftOf(
     weight: given.weight ?? null,
     start_date: given.start_date ?? null,
     due_date: given.due_date ?? null,
+    milestone_id: given.milestone_id ?? null,
     ...{ state: "opened", closed_at: null, closed_by_id: null },
     assignee_ids: await possibleAssignees(db, project.id, namedAssignees(given) ?? []),
   };
@@ -97,10 +105,10 @@ export async function insertIssue(
   const { rows } = await sql<Created>`
     with counter as (${takeIid("issue", draft.project_id, iid)}), issue as (
       insert into issues (project_id, iid, author_id, title, description, issue_type, confidential, discussion_locked,
-        weight, start_date, due_date, state, closed_at, closed_by_id, created_at, relative_position)
+        weight, start_date, due_date, milestone_id, state, closed_at, closed_by_id, created_at, relative_position)
       select ${draft.project_id}, iid, ${draft.author_id}, ${draft.title}, ${draft.description}, ${draft.issue_type},
         ${draft.confidential}, ${draft.discussion_locked}, ${draft.weight}, ${draft.start_date}, ${draft.due_date},
-        ${draft.state}, ${draft.closed_at}, ${draft.closed_by_id}, coalesce(${created_at ?? null}, now()),
+        ${draft.milestone_id}, ${draft.state}, ${draft.closed_at}, ${draft.closed_by_id}, coalesce(${created_at ?? null}, now()),
         iid * ${sql.lit(POSITION_STEP)}::bigint
       from counter returning id, iid, created_at, updated_at
     ), assigned as (

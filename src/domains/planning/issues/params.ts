@@ -14,6 +14,9 @@ const details = {
   assignee_ids: Type.Optional(Nullable(Type.Array(Id, { maxItems: MAX_ASSIGNEES }))),
   assignee_id: Type.Optional(Nullable(Type.Integer({ minimum: 0, description: "One assignee; 0 for none" }))),
   labels: Type.Optional(Nullable(LabelNames)),
+  milestone_id: Type.Optional(
+    Nullable(Type.Integer({ minimum: 0, description: "Of the project or a group above; 0 for none" })),
+  ),
   due_date: Type.Optional(Nullable(DateOnly)),
   start_date: Type.Optional(Nullable(DateOnly)),
   weight: Type.Optional(Nullable(Count)),

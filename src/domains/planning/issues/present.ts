@@ -16,11 +16,11 @@ export interface IssueSurroundings {
   /** The issue that it was moved to, if the caller may see that. */
   readonly movedTo: number | null;
   readonly epic: Issue["epic"];
+  readonly milestone: Issue["milestone"];
 }
 
 /** The features that no issue has yet. */
 const NOTHING_YET = {
-  milestone: null,
   user_notes_count: 0,
   merge_requests_count: 0,
   upvotes: 0,
@@ -46,6 +46,7 @@ export function presentIssue(row: DescribedIssue, around: IssueSurroundings): Is
     assignees,
     assignee: assignees[0] ?? null,
     labels: around.labels,
+    milestone: around.milestone,
     moved_to_id: around.movedTo,
     blocking_issues_count: around.blocking,
     epic: around.epic,

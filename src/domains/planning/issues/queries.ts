@@ -12,7 +12,7 @@ export const issues = (db: Db) =>
     .selectFrom("issues as i")
     .select(["i.id", "i.project_id", "i.iid", "i.author_id", "i.created_at", "i.updated_at", "i.closed_at", "i.state"])
     .select(["i.title", "i.issue_type", "i.confidential", "i.discussion_locked", "i.weight"])
-    .select(["i.start_date", "i.due_date", "i.closed_by_id", "i.moved_to_id"])
+    .select(["i.start_date", "i.due_date", "i.closed_by_id", "i.moved_to_id", "i.milestone_id"])
     .select(
       sql<number[]>`array(select a.user_id from issue_assignees a where a.issue_id = i.id order by a.user_id)`.as(
         "assignee_ids",

@@ -114,7 +114,7 @@ export const issues = {
   create: endpoint({
     method: "POST",
     path: "/projects/:id/issues",
-    summary: "Create an issue; labels, assignees, dates and weight take at least the role Planner",
+    summary: "Create an issue; labels, milestone, assignees, dates and weight take at least the role Planner",
     access: writer,
     params: NewIssue,
     returns: SingleIssue,

@@ -10,6 +10,7 @@ import { withDescriptions } from "#domains/planning/items/descriptions.ts";
 import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
 import { type LabelDetailsRow, presentLabelDetails } from "#domains/planning/labels/entity.ts";
 import type { Issue } from "./entity.ts";
+import { milestonesOf } from "./milestones.ts";
 import { type IssueSurroundings, presentIssue } from "./present.ts";
 import type { IssueRow } from "./queries.ts";
 
@@ -36,6 +37,7 @@ export async function issueViews(db: Db, rows: readonly IssueRow[], viewer: Issu
   );
   const blocking = await blockingCounts(db, ids, viewer.actor);
   const epics = await epicsOf(db, ids, viewer.actor);
+  const milestones = await milestonesOf(db, rows, viewer.site);
   return (await withDescriptions(db, "issues", rows)).map((row) =>
     presentIssue(row, {
       ...surroundings(row),
@@ -43,6 +45,7 @@ export async function issueViews(db: Db, rows: readonly IssueRow[], viewer: Issu
       movedTo: row.moved_to_id !== null && seen.has(row.moved_to_id) ? row.moved_to_id : null,
       blocking: blocking.get(row.id) ?? 0,
       epic: epics.get(row.id) ?? null,
+      milestone: milestones.get(row.id) ?? null,
     }),
   );
 }
