@@ -6,6 +6,11 @@ import { Iid, LabelNames } from "#domains/planning/items/params.ts";
 
 export const EpicId = Type.Object({ ...GroupId.properties, epic_iid: Id });
 
+export const EpicByAnyId = Type.Object({
+  ...GroupId.properties,
+  epic_id: Type.Integer({ minimum: 0, description: "Its id; if the group has no epic with that id, its `iid`" }),
+});
+
 const Color = Type.String({ minLength: 1, maxLength: MAX_COLOR_LENGTH, description: "`#rrggbb` or a name of CSS" });
 const FixedDate = Type.Optional(Nullable(DateOnly));
 const isFixed = (name: string) =>

@@ -32,7 +32,24 @@ export async function requireEpic(db: Db, group: GroupSeen, actor: Actor | null,
   return (await visibleEpic(db, group, actor, iid).executeTakeFirst()) ?? noEpic();
 }
 
-/** The same with its description, locked against other changes. */
+/** Finds an epic of a group by its id, or else by its number; one that the actor may not see counts as missing. */
+export async function requireEpicByAnyId(
+  db: Db,
+  group: GroupSeen,
+  actor: Actor | null,
+  idOrIid: number,
+): Promise<EpicRow> {
+  const epic = await epics(db)
+    .where("e.group_id", "=", group.id)
+    .where(sql<boolean>`(e.id = ${idOrIid} or e.iid = ${idOrIid}::bigint)`)
+    .where(epicVisibleIn(group, actor))
+    .orderBy(sql`e.id = ${idOrIid}`, "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return epic ?? noEpic();
+}
+
+/** An epic by its number with its description, locked against other changes. */
 export async function lockEpic(tx: Tx, group: GroupSeen, actor: Actor, iid: number): Promise<DescribedEpic> {
   const locked = visibleEpic(tx, group, actor, iid).select("e.description").forUpdate("e");
   return (await locked.executeTakeFirst()) ?? noEpic();

@@ -1,11 +1,8 @@
 import { type RawBuilder, sql } from "kysely";
-import type { GroupSeen } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
 import { groupVisibleTo, visibleTo } from "#access/visible.ts";
 import type { Db } from "#db/database.ts";
 import { missing } from "#lib/refusal.ts";
-import { type EpicRow, epics, noEpic } from "#domains/planning/epics/queries.ts";
-import { epicVisibleIn } from "#domains/planning/items/visibility.ts";
 import type { LabelContainer, LabelledItem } from "#domains/planning/items/labels.ts";
 
 /** The item whose events an actor reads, and where its labels usually come from. */
@@ -41,16 +38,4 @@ export async function requireLabelEvent(db: Db, source: EventSource, id: number)
   const row = await eventsOf(db, source).where("v.id", "=", id).executeTakeFirst();
   if (!row) throw missing("ResourceLabelEvent");
   return row;
-}
-
-/** Finds an epic of a group by its id, or else by its number; one that the actor may not see counts as missing. */
-export async function requireEpicByAnyId(db: Db, group: GroupSeen, actor: Actor, idOrIid: number): Promise<EpicRow> {
-  const epic = await epics(db)
-    .where("e.group_id", "=", group.id)
-    .where(sql<boolean>`(e.id = ${idOrIid} or e.iid = ${idOrIid}::bigint)`)
-    .where(epicVisibleIn(group, actor))
-    .orderBy(sql`e.id = ${idOrIid}`, "desc")
-    .limit(1)
-    .executeTakeFirst();
-  return epic ?? noEpic();
 }

@@ -3,11 +3,13 @@ import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
+import { EpicByAnyId } from "#domains/planning/epics/params.ts";
+import { requireEpicByAnyId } from "#domains/planning/epics/queries.ts";
 import { IssueId } from "#domains/planning/issues/params.ts";
 import { requireIssue } from "#domains/planning/issues/queries.ts";
 import { LabelEvent } from "./entity.ts";
-import { EpicByAnyId, EpicLabelEventId, IssueLabelEventId } from "./params.ts";
-import { type EventSource, eventsOf, requireEpicByAnyId, requireLabelEvent } from "./queries.ts";
+import { EpicLabelEventId, IssueLabelEventId } from "./params.ts";
+import { type EventSource, eventsOf, requireLabelEvent } from "./queries.ts";
 import { labelEventView, labelEventViews } from "./views.ts";
 
 const ofIssue = inProject("viewer", { feature: "issues", signedIn: true });
