@@ -21,6 +21,17 @@ interface AuditEventsTable {
   entity_id: number | null;
 }
 
+interface AwardEmojiTable {
+  id: Generated<number>;
+  issue_id: number | null;
+  epic_id: number | null;
+  note_id: number | null;
+  user_id: number;
+  name: string;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
 interface ClustersTable {
   id: Generated<number>;
   project_id: number;
@@ -330,6 +341,21 @@ interface NamespacesTable {
   updated_at: Generated<string>;
 }
 
+interface NotesTable {
+  id: Generated<number>;
+  issue_id: number | null;
+  epic_id: number | null;
+  author_id: number | null;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+  system: Generated<boolean>;
+  internal: Generated<boolean>;
+  discussion_id: number | null;
+  other_issue_id: number | null;
+  other_epic_id: number | null;
+  body: string;
+}
+
 interface PersonalAccessTokensTable {
   id: Generated<number>;
   user_id: number;
@@ -620,6 +646,7 @@ interface VerifiedDomainsTable {
 
 export interface Database {
   audit_events: AuditEventsTable;
+  award_emoji: AwardEmojiTable;
   clusters: ClustersTable;
   deploy_keys_projects: DeployKeysProjectsTable;
   emails: EmailsTable;
@@ -648,6 +675,7 @@ export interface Database {
   members: MembersTable;
   milestones: MilestonesTable;
   namespaces: NamespacesTable;
+  notes: NotesTable;
   personal_access_tokens: PersonalAccessTokensTable;
   project_milestone_counters: ProjectMilestoneCountersTable;
   projects: ProjectsTable;

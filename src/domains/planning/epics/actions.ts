@@ -6,6 +6,7 @@ import { newMentions, readersOfEpic } from "#domains/planning/items/mentions.ts"
 import type { Tx } from "#db/database.ts";
 import { refuseDeletion } from "#domains/planning/items/rights.ts";
 import { stateColumns } from "#domains/planning/items/states.ts";
+import { changesOf, recordChanges } from "#domains/planning/items/system-notes.ts";
 import { updateTodos } from "#domains/planning/items/todos.ts";
 import { requireColor } from "#domains/planning/items/colors.ts";
 import { type EpicWrite, labelsFrom } from "./new-epic.ts";
@@ -32,6 +33,7 @@ export async function changeEpic(write: EpicWrite, params: EpicChanges): Promise
     .set({ ...columns, updated_at: sql`now()` })
     .where("id", "=", epic.id)
     .execute();
+  await recordChanges(tx, item, actor.user.id, changesOf("epic", epic, columns));
   const changed = await epics(tx).where("e.id", "=", epic.id).executeTakeFirstOrThrow();
   const mentions = newMentions(params.description ?? null, epic.description);
   await updateTodos(tx, item, actor.user.id, { mentioned: await readersOfEpic(tx, changed, mentions) });

@@ -2,6 +2,7 @@ import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
 import { textColorOn } from "#domains/planning/items/colors.ts";
+import type { Votes } from "#domains/planning/items/counts.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import { Issue } from "#domains/planning/issues/entity.ts";
 import { LabelDetails } from "#domains/planning/labels/entity.ts";
@@ -84,11 +85,12 @@ interface Related {
   readonly author: UserSummary | undefined;
   readonly inherited: InheritedDates | undefined;
   readonly labels: Epic["labels"];
+  readonly votes: Votes;
 }
 
 export function presentEpic(
   row: DescribedEpic,
-  { site, path, from, parent, author, inherited, labels }: Related,
+  { site, path, from, parent, author, inherited, labels, votes }: Related,
 ): Epic {
   const start = inherited?.start_date ?? null;
   const due = inherited?.due_date ?? null;
@@ -124,8 +126,8 @@ export function presentEpic(
     updated_at: row.updated_at,
     closed_at: row.closed_at,
     labels,
-    upvotes: 0,
-    downvotes: 0,
+    upvotes: votes.upvotes,
+    downvotes: votes.downvotes,
     imported: false,
     imported_from: "none",
     work_item_id: null,

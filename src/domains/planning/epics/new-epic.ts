@@ -3,6 +3,7 @@ import { type GroupSeen, hasRole } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
 import type { Tx } from "#db/database.ts";
 import { requireColor } from "#domains/planning/items/colors.ts";
+import { NO_VOTES } from "#domains/planning/items/counts.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
 import { type LabelContainer, labelsByName } from "#domains/planning/items/labels.ts";
 import { mentionsIn, readersOfEpic } from "#domains/planning/items/mentions.ts";
@@ -74,7 +75,10 @@ async function storeEpic(write: EpicWrite, params: Omit<NewEpic, "id">, parent?:
   });
   const names = labels.map(({ name }) => name).toSorted();
   const row: DescribedEpic = { ...draft, ...created, state: "opened", closed_at: null };
-  return { ...presentEpic(row, { ...surroundings(row), inherited: undefined, labels: names }), subscribed: true };
+  return {
+    ...presentEpic(row, { ...surroundings(row), inherited: undefined, labels: names, votes: NO_VOTES }),
+    subscribed: true,
+  };
 }
 
 type Created = Pick<EpicRow, "id" | "iid" | "created_at" | "updated_at">;

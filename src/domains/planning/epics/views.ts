@@ -5,6 +5,7 @@ import type { Db } from "#db/database.ts";
 import { namespacesByIds } from "#domains/foundation/namespaces/queries.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { summariesOf } from "#domains/identity/users/queries.ts";
+import { NO_VOTES, votesOfEpics } from "#domains/planning/items/counts.ts";
 import { withDescriptions } from "#domains/planning/items/descriptions.ts";
 import { issueViews } from "#domains/planning/issues/views.ts";
 import { type LabelDetailsRow, presentLabelDetails } from "#domains/planning/labels/entity.ts";
@@ -48,10 +49,12 @@ export async function epicViews(db: Db, rows: readonly EpicRow[], viewer: EpicVi
   const surroundings = await surroundingsOf(db, rows, viewer);
   const dates = await inheritedDates(db, ids, viewer.actor);
   const labels = Map.groupBy(await labelsOfEpics(db, ids), ({ epic_id }) => epic_id);
+  const votes = await votesOfEpics(db, ids);
   return (await withDescriptions(db, "epics", rows)).map((row) =>
     presentEpic(row, {
       ...surroundings(row),
       inherited: dates.get(row.id),
+      votes: votes.get(row.id) ?? NO_VOTES,
       labels: (labels.get(row.id) ?? []).map((label) =>
         viewer.withLabelDetails ? presentLabelDetails(label) : label.name,
       ),

@@ -8,8 +8,15 @@ import { applyLabels } from "#domains/planning/items/labels.ts";
 import { newMentions, readersOfIssue } from "#domains/planning/items/mentions.ts";
 import { refuseDeletion } from "#domains/planning/items/rights.ts";
 import { stateColumns } from "#domains/planning/items/states.ts";
+import { changesOf, recordChanges } from "#domains/planning/items/system-notes.ts";
 import { completeAssignments, updateTodos } from "#domains/planning/items/todos.ts";
-import { type ChangedAssignees, namedAssignees, possibleAssignees, setAssignees } from "./assignees.ts";
+import {
+  type ChangedAssignees,
+  namedAssignees,
+  possibleAssignees,
+  recordAssignees,
+  setAssignees,
+} from "./assignees.ts";
 import { namedMilestone } from "./milestones.ts";
 import { labelsFrom } from "./new-issue.ts";
 import type { IssueChanges } from "./params.ts";
@@ -32,17 +39,20 @@ export async function changeIssue(write: IssueWrite, params: Static<typeof Issue
   const isRelabelled = await relabel(write, issue.id, changes);
   const { added, removed } = await reassign(tx, issue, changes);
   const isReassigned = added.length > 0 || removed.length > 0;
+  if (isReassigned) await recordAssignees(tx, issue.id, actor.user.id, { added, removed });
   if (Object.keys(columns).length === 0 && !isRelabelled && !isReassigned) return issue;
   await tx
     .updateTable("issues")
     .set({ ...columns, updated_at: sql`now()` })
     .where("id", "=", issue.id)
     .execute();
+  const item = { column: "issue_id", id: issue.id } as const;
+  await recordChanges(tx, item, actor.user.id, changesOf("issue", issue, columns));
   const changed = await issues(tx).where("i.id", "=", issue.id).executeTakeFirstOrThrow();
   const mentions = newMentions(changes.description ?? null, issue.description);
   const mentioned = await readersOfIssue(tx, changed, mentions);
   await completeAssignments(tx, issue.id, removed);
-  await updateTodos(tx, { column: "issue_id", id: issue.id }, actor.user.id, { assigned: added, mentioned });
+  await updateTodos(tx, item, actor.user.id, { assigned: added, mentioned });
   return changed;
 }
 

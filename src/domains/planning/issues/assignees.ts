@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Db, Tx } from "#db/database.ts";
+import { assigneesChanged, recordChanges } from "#domains/planning/items/system-notes.ts";
 import { issuesUsableByUser } from "#domains/planning/items/visibility.ts";
 
 /** Those of some users, in their order, who may use the issues of a project and are active. */
@@ -42,4 +43,17 @@ export async function setAssignees(tx: Tx, issueId: number, userIds: readonly nu
     )
     select array(select user_id from added) as added, array(select user_id from removed) as removed`.execute(tx);
   return rows[0] ?? { added: [], removed: [] };
+}
+
+/** Records whom a change assigned, and who is no longer. */
+export async function recordAssignees(tx: Tx, issueId: number, userId: number, { added, removed }: ChangedAssignees) {
+  const people = await tx
+    .selectFrom("users as u")
+    .select(["u.id", "u.username"])
+    .where("u.id", "=", sql<number>`any(${[...added, ...removed]}::bigint[])`)
+    .orderBy("u.id")
+    .execute();
+  const namesOf = (ids: readonly number[]) => people.flatMap(({ id, username }) => (ids.includes(id) ? username : []));
+  const body = assigneesChanged(namesOf(added), namesOf(removed));
+  await recordChanges(tx, { column: "issue_id", id: issueId }, userId, [body]);
 }

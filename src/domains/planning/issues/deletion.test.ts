@@ -24,7 +24,8 @@ describe("issues of what is deleted", () => {
     }
   }
 
-  const countOf = async (table: "issues" | "issue_counters" | "label_links" | "label_events", where: string) => {
+  type Table = "issues" | "issue_counters" | "label_links" | "label_events" | "notes";
+  const countOf = async (table: Table, where: string) => {
     const { rows } = await sql<{ count: number }>`
       select count(*) as count from ${sql.table(table)} where ${sql.raw(where)}`.execute(on.app.services.db.write);
     return rows[0]?.count ?? 0;
@@ -36,6 +37,8 @@ describe("issues of what is deleted", () => {
     const admin = await on.app.makeUser({ admin: true });
     const { iid } = await on.create(at, { title: "Stays", labels: "kept", assignee_ids: [gone.id, at.user.id] }, gone);
     await on.put(at, iid, { state_event: "close" }, gone);
+    const notes = `${at.issues}/${iid}/notes`;
+    assert.equal((await on.app.post(notes, { token: gone.token, payload: { body: "So long" } })).status, 201);
     assert.equal((await on.app.delete(`/users/${gone.id}`, { token: admin.token })).status, 204);
     await work("the user is gone", async () => {
       const { status } = await on.app.get(`/users/${gone.id}`, { token: admin.token });
@@ -49,12 +52,17 @@ describe("issues of what is deleted", () => {
       [at.user.id],
     );
     assert.equal(await countOf("label_events", `user_id = ${gone.id}`), 0);
+    const [note] = await on.get(`${notes}?activity_filter=only_comments`, at.user);
+    assert.deepEqual([note.body, note.author.username], ["So long", "ghost"]);
   });
 
   test("a deleted project takes its issues along, more than one batch of them", async () => {
     const at = await on.project("owner");
     const { id } = await on.create(at, { labels: "a", assignee_ids: [at.user.id] });
     await sql`insert into issues (project_id, iid, title) select ${at.id}, n, 'x' from generate_series(10, 6000) n`.execute(
+      on.app.services.db.write,
+    );
+    await sql`insert into notes (issue_id, body) select ${id}, 'x' from generate_series(1, 6000)`.execute(
       on.app.services.db.write,
     );
     const { token } = at.user;
@@ -70,5 +78,6 @@ describe("issues of what is deleted", () => {
     assert.equal(await countOf("issue_counters", `project_id = ${at.id}`), 0);
     assert.equal(await countOf("label_links", `issue_id = ${id}`), 0);
     assert.equal(await countOf("label_events", `issue_id = ${id}`), 0);
+    assert.equal(await countOf("notes", `issue_id = ${id}`), 0);
   });
 });

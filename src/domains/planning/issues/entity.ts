@@ -35,7 +35,7 @@ const issue = {
   author: Nullable(UserSummary),
   type: Type.Enum(ISSUE_TYPES.map((type) => type.toUpperCase() as Uppercase<typeof type>)),
   assignee: Nullable(UserSummary),
-  user_notes_count: Whole,
+  user_notes_count: Type.Integer({ description: "Comments that the caller may see" }),
   merge_requests_count: Whole,
   upvotes: Whole,
   downvotes: Whole,

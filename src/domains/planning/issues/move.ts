@@ -5,6 +5,8 @@ import type { Actor } from "#access/principal.ts";
 import type { Databases } from "#db/database.ts";
 import { badRequest, forbidden, missing } from "#lib/refusal.ts";
 import { labelsByName } from "#domains/planning/items/labels.ts";
+import { referencesTo } from "#domains/planning/items/references.ts";
+import { recordChanges } from "#domains/planning/items/system-notes.ts";
 import { moveTodos } from "#domains/planning/items/todos.ts";
 import { possibleAssignees } from "./assignees.ts";
 import { milestoneInTarget } from "./milestones.ts";
@@ -12,6 +14,7 @@ import { insertIssue, labelsFrom } from "./new-issue.ts";
 import type { IssueMove } from "./params.ts";
 import { type IssueRow, issues, labelNamesOf, lockIssue, requireIssue } from "./queries.ts";
 import { type IssueWrite, refuseUnlessManager } from "./rights.ts";
+import { pathsOfProjects } from "./views.ts";
 
 /** The project to move an issue to; one that the caller may not see is answered like a missing one. */
 export async function targetOfMove(
@@ -47,13 +50,31 @@ export async function moveIssue(write: IssueWrite, target: ProjectSeen, iid: num
     assignee_ids: await possibleAssignees(tx, target.id, issue.assignee_ids),
     milestone_id: await milestoneInTarget(tx, issue, target),
   };
-  const { id } = await insertIssue(tx, draft, {
+  const created = await insertIssue(tx, draft, {
     labelIds: labels.map((label) => label.id),
     userId: actor.user.id,
     also: sql`update issues old set state = 'closed', closed_at = coalesce(old.closed_at, now()),
         closed_by_id = coalesce(old.closed_by_id, ${actor.user.id}), updated_at = now(), moved_to_id = issue.id
       from issue where old.id = ${issue.id}`,
   });
-  await moveTodos(tx, issue.id, id);
-  return issues(tx).where("i.id", "=", id).executeTakeFirstOrThrow();
+  await moveTodos(tx, issue.id, created.id);
+  await recordMove(write, { project, issue }, { project: target, issue: created });
+  return issues(tx).where("i.id", "=", created.id).executeTakeFirstOrThrow();
+}
+
+interface End {
+  readonly project: ProjectSeen;
+  readonly issue: Pick<IssueRow, "id" | "iid">;
+}
+
+/** Records on both issues where the other one is. */
+async function recordMove({ tx, actor }: IssueWrite, from: End, to: End) {
+  const paths = await pathsOfProjects(tx, [from.project.id, to.project.id]);
+  const record = async (on: End, verb: string, { project, issue }: End) => {
+    const body = `${verb} ${referencesTo("issue", issue.iid, paths.get(project.id) ?? "", "").full}`;
+    const [item, other] = [on.issue.id, issue.id].map((id) => ({ column: "issue_id", id }) as const);
+    await recordChanges(tx, item!, actor.user.id, [body], other);
+  };
+  await record(to, "moved from", from);
+  await record(from, "moved to", to);
 }

@@ -1,4 +1,5 @@
 import type { UserSummary } from "#domains/identity/users/entity.ts";
+import type { IssueCounts } from "#domains/planning/items/counts.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import type { Issue } from "./entity.ts";
 import type { DescribedIssue, IssueRow } from "./queries.ts";
@@ -13,6 +14,7 @@ export interface IssueSurroundings {
   readonly users: ReadonlyMap<number, UserSummary>;
   readonly labels: Issue["labels"];
   readonly blocking: number;
+  readonly counts: IssueCounts;
   /** The issue that it was moved to, if the caller may see that. */
   readonly movedTo: number | null;
   readonly epic: Issue["epic"];
@@ -21,10 +23,7 @@ export interface IssueSurroundings {
 
 /** The features that no issue has yet. */
 const NOTHING_YET = {
-  user_notes_count: 0,
   merge_requests_count: 0,
-  upvotes: 0,
-  downvotes: 0,
   time_stats: { time_estimate: 0, total_time_spent: 0, human_time_estimate: null, human_total_time_spent: null },
   severity: "UNKNOWN",
   imported: false,
@@ -49,6 +48,9 @@ export function presentIssue(row: DescribedIssue, around: IssueSurroundings): Is
     milestone: around.milestone,
     moved_to_id: around.movedTo,
     blocking_issues_count: around.blocking,
+    user_notes_count: around.counts.comments,
+    upvotes: around.counts.upvotes,
+    downvotes: around.counts.downvotes,
     epic: around.epic,
     epic_iid: around.epic?.iid ?? null,
   };

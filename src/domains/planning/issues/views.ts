@@ -6,6 +6,7 @@ import { fullPath, fullPathText } from "#domains/foundation/namespaces/queries.t
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { findAccount, summariesOf } from "#domains/identity/users/queries.ts";
 import { blockingCounts } from "#domains/planning/items/blocking.ts";
+import { issueCounts, NOTHING_SAID } from "#domains/planning/items/counts.ts";
 import { withDescriptions } from "#domains/planning/items/descriptions.ts";
 import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
 import { type LabelDetailsRow, presentLabelDetails } from "#domains/planning/labels/entity.ts";
@@ -36,6 +37,7 @@ export async function issueViews(db: Db, rows: readonly IssueRow[], viewer: Issu
     viewer.actor,
   );
   const blocking = await blockingCounts(db, ids, viewer.actor);
+  const counts = await issueCounts(db, ids, viewer.actor);
   const epics = await epicsOf(db, ids, viewer.actor);
   const milestones = await milestonesOf(db, rows, viewer.site);
   return (await withDescriptions(db, "issues", rows)).map((row) =>
@@ -44,6 +46,7 @@ export async function issueViews(db: Db, rows: readonly IssueRow[], viewer: Issu
       labels: labels(row.id),
       movedTo: row.moved_to_id !== null && seen.has(row.moved_to_id) ? row.moved_to_id : null,
       blocking: blocking.get(row.id) ?? 0,
+      counts: counts.get(row.id) ?? NOTHING_SAID,
       epic: epics.get(row.id) ?? null,
       milestone: milestones.get(row.id) ?? null,
     }),
@@ -116,7 +119,8 @@ const pathLookup: Lookup<number, ProjectPath> = {
   key: ({ id }) => id,
 };
 
-async function pathsOfProjects(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, string>> {
+/** The full paths of projects by their ids. */
+export async function pathsOfProjects(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const { rows } = await sql<ProjectPath>`${sql.raw(PATHS)} = any(${ids}::bigint[])`.execute(db);
   return new Map(rows.map(({ id, path }) => [id, path]));
 }

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Db, Tx } from "#db/database.ts";
+import { labelsChanged, recordChanges } from "./system-notes.ts";
 
 /** An issue or an epic, by the column that names it. */
 export interface LabelledItem {
@@ -139,8 +140,9 @@ export interface LabelChange {
 }
 
 /**
- * Changes the labels of an item and records an event for each label that was added, then for each that was removed. The
- * caller has locked the item, so that its events are in the order of the changes. Returns whether anything changed.
+ * Changes the labels of an item and records an event for each label that was added, then for each that was removed, and
+ * one note. The caller has locked the item, so that its events are in the order of the changes. Returns whether anything
+ * changed.
  */
 export async function changeLabels(
   tx: Tx,
@@ -153,7 +155,7 @@ export async function changeLabels(
   const isRemoved = change.set
     ? sql`not (label_id = any(${added}::bigint[]))`
     : sql`label_id = any(${(change.remove ?? []).filter((label) => !added.includes(label))}::bigint[])`;
-  const { numAffectedRows = 0n } = await sql`
+  const { rows: events } = await sql<{ label_id: number; action: "add" | "remove" }>`
     with added as (
       insert into label_links (${itemId}, label_id) select ${id}, unnest(${added}::bigint[])
       on conflict do nothing returning label_id
@@ -165,6 +167,10 @@ export async function changeLabels(
       union all select label_id, 'remove' from removed join labels l on l.id = label_id
     )
     insert into label_events (${itemId}, user_id, label_id, action)
-    select ${id}, ${userId}, label_id, action from changed order by action, label_id`.execute(tx);
-  return numAffectedRows > 0n;
+    select ${id}, ${userId}, label_id, action from changed order by action, label_id
+    returning label_id, action`.execute(tx);
+  if (events.length === 0) return false;
+  const idsOf = (action: string) => events.flatMap((event) => (event.action === action ? event.label_id : []));
+  await recordChanges(tx, { column, id }, userId, [labelsChanged(idsOf("add"), idsOf("remove"))]);
+  return true;
 }

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import { type GroupSeen, hasRole, openTo, type ProjectSeen } from "#access/containers.ts";
 import { levelInProject, reachedNamespaces } from "#access/levels.ts";
 import { type Actor, isAdministrator } from "#access/principal.ts";
-import { LEVELS, type Role, VISIBILITIES } from "#access/roles.ts";
+import { LEVELS, needsRole, type Role, VISIBILITIES } from "#access/roles.ts";
 import { belongsTo, visibleTo } from "#access/visible.ts";
 
 /** Members see confidential issues and epics from this role on. */
@@ -41,6 +41,28 @@ export function issueVisibleTo(actor: Actor | null): RawBuilder<boolean> {
 export function issueVisibleIn(project: ProjectSeen, actor: Actor | null): RawBuilder<boolean> {
   return hasRole(actor, project, SEES_CONFIDENTIAL) ? sql`true` : isOpenOrOwn(actor);
 }
+
+/** Whether the row of `notes as note` on an item that an actor sees is for them: internal ones are as confidential items. */
+export function noteVisibleIn(container: ProjectSeen | GroupSeen, actor: Actor | null): RawBuilder<boolean> {
+  const seesInternal = maySeeInternal(container, actor);
+  return sql`(${seesInternal ? sql`true` : sql`not note.internal`} and ${namesVisible(actor)})`;
+}
+
+export const maySeeInternal = (container: ProjectSeen | GroupSeen, actor: Actor | null): boolean =>
+  hasRole(actor, container, SEES_CONFIDENTIAL);
+
+/** Refuses those who may not write what only members from a role on see. */
+export function requireSeesInternal(container: ProjectSeen | GroupSeen, actor: Actor, place: "project" | "group") {
+  if (!maySeeInternal(container, actor)) throw needsRole(SEES_CONFIDENTIAL, place);
+}
+
+/** Whether an actor may see the other item that the row of `notes as note` names, if it names one. */
+const namesVisible = (actor: Actor | null): RawBuilder<boolean> => sql`(note.other_issue_id is null or exists (
+    select from issues i join projects p on p.id = i.project_id
+    where i.id = note.other_issue_id and ${issueVisibleTo(actor)}))
+  and (note.other_epic_id is null or exists (
+    select from epics e join namespaces n on n.id = e.group_id
+    where e.id = note.other_epic_id and ${epicVisibleTo(actor)}))`;
 
 interface EpicsSeen {
   /** Whether an actor may see the epics of `namespaces as n` that are not confidential, and the others. */

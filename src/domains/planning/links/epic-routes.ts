@@ -14,6 +14,7 @@ import { epicLinks as links, listEpicLinks } from "./group-list.ts";
 import { EPICS } from "./kinds.ts";
 import { EpicLinkFilters, EpicLinkToDelete, NewEpicLink } from "./params.ts";
 import { ALL_LINKS, type LinkRow, linksOf, requireLink } from "./queries.ts";
+import { recordLink } from "./records.ts";
 import { linkedViews, linkView, storedLinkViews } from "./views.ts";
 
 const ULTIMATE = { plan: "ultimate", deprecated: "2024-10-17" } as const;
@@ -70,7 +71,9 @@ export const epicLinks = {
       const { prevent_blocking_cycles } = await services.settings.current();
       const link = await createLink(tx, EPICS, { item: epic, other, type: params.link_type }, !prevent_blocking_cycles);
       audit(targetOf(link, epic));
-      return presentEpicLink(await linkView(tx, EPICS, epic, { link, other }, { ...context, group }));
+      const view = await linkView(tx, EPICS, epic, { link, other }, { ...context, group });
+      await recordLink(tx, EPICS, view, actor.user.id, "created");
+      return presentEpicLink(view);
     },
   }),
 
@@ -90,10 +93,11 @@ export const epicLinks = {
       const linked = await requireLink(tx, EPICS, epic, actor, params.related_epic_link_id);
       requireGuest(actor, await requireGroup(services, actor, linked.other.group_id));
       unlessModified(linked.link.updated_at);
-      const view = presentEpicLink(await linkView(tx, EPICS, epic, linked, { ...context, group }));
+      const view = await linkView(tx, EPICS, epic, linked, { ...context, group });
       await removeLink(tx, EPICS, linked.link);
+      await recordLink(tx, EPICS, view, actor.user.id, "deleted");
       audit(targetOf(linked.link, epic));
-      return view;
+      return presentEpicLink(view);
     },
   }),
 };

@@ -11,6 +11,7 @@ import { endOf, namedIssue, requireUpdates } from "./issue-ends.ts";
 import { ISSUES } from "./kinds.ts";
 import { GraphDepth, IssueLinkId, IssueLinkToDelete, NewIssueLink } from "./params.ts";
 import { ALL_LINKS, type LinkRow, linksOf, requireLink } from "./queries.ts";
+import { recordLink } from "./records.ts";
 import { linkedViews, linkView } from "./views.ts";
 
 const feature = "issues";
@@ -81,8 +82,9 @@ export const issueLinks = {
       const { prevent_blocking_cycles } = await services.settings.current();
       const link = await createLink(tx, ISSUES, ends, !prevent_blocking_cycles);
       audit(targetOf(link, issue));
-      const linked = { link, other: other.issue };
-      return presentIssueLink(await linkView(tx, ISSUES, issue, linked, { ...context, project }));
+      const view = await linkView(tx, ISSUES, issue, { link, other: other.issue }, { ...context, project });
+      await recordLink(tx, ISSUES, view, actor.user.id, "created");
+      return presentIssueLink(view);
     },
   }),
 
@@ -101,10 +103,11 @@ export const issueLinks = {
       const linked = await requireLink(tx, ISSUES, issue, actor, params.issue_link_id);
       requireUpdates(actor, { issue, project }, await endOf(context, linked.other));
       unlessModified(linked.link.updated_at);
-      const view = presentIssueLink(await linkView(tx, ISSUES, issue, linked, { ...context, project }));
+      const view = await linkView(tx, ISSUES, issue, linked, { ...context, project });
       await removeLink(tx, ISSUES, linked.link);
+      await recordLink(tx, ISSUES, view, actor.user.id, "deleted");
       audit(targetOf(linked.link, issue));
-      return view;
+      return presentIssueLink(view);
     },
   }),
 };

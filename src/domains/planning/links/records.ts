@@ -1,0 +1,44 @@
+import type { Tx } from "#db/database.ts";
+import { recordChanges } from "#domains/planning/items/system-notes.ts";
+import type { LinkKind } from "./kinds.ts";
+import type { LinkType } from "./queries.ts";
+import type { LinkView } from "./views.ts";
+
+interface Referenced {
+  readonly id: number;
+  readonly references: { readonly short: string; readonly full: string };
+}
+
+const RELATIONS: Readonly<Record<LinkType, string>> = {
+  relates_to: "related to",
+  blocks: "blocking",
+  is_blocked_by: "blocked by",
+};
+const REVERSED = { relates_to: "relates_to", blocks: "is_blocked_by", is_blocked_by: "blocks" } as const;
+
+/** Records on both ends of a link that somebody created or deleted it. */
+export async function recordLink(
+  tx: Tx,
+  { name }: Pick<LinkKind, "name">,
+  { source, target, type }: LinkView<Referenced>,
+  userId: number,
+  change: "created" | "deleted",
+) {
+  const column = name === "Issue" ? "issue_id" : "epic_id";
+  const record = async (one: Referenced, other: Referenced, relation: LinkType) => {
+    const reference = referenceTo(other, one);
+    const body =
+      change === "created"
+        ? `marked this ${name.toLowerCase()} as ${RELATIONS[relation]} ${reference}`
+        : `removed the relation with ${reference}`;
+    await recordChanges(tx, { column, id: one.id }, userId, [body], { column, id: other.id });
+  };
+  await record(source, target, type);
+  await record(target, source, REVERSED[type]);
+}
+
+/** The short reference within one project or group, the full one elsewhere. */
+function referenceTo({ references: { short, full } }: Referenced, { references: from }: Referenced): string {
+  const pathOf = (reference: Referenced["references"]) => reference.full.slice(0, -reference.short.length);
+  return pathOf({ short, full }) === pathOf(from) ? short : full;
+}
