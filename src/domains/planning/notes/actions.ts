@@ -1,0 +1,79 @@
+import { sql } from "kysely";
+import type { Static } from "typebox";
+import { hasRole } from "#access/containers.ts";
+import type { Tx } from "#db/database.ts";
+import { unprocessable } from "#lib/refusal.ts";
+import type { LabelledItem } from "#domains/planning/items/labels.ts";
+import { createNotes } from "#domains/planning/items/notes.ts";
+import { requireSeesInternal } from "#domains/planning/items/visibility.ts";
+import type { NewIssueNote } from "./params.ts";
+import { lockNote, noNote, type NoteRow, type NotesOf } from "./queries.ts";
+import { refuseChange, refuseIfLocked, refuseRemoval, type WritableNotes } from "./rights.ts";
+
+/** A discussion of more is read by nobody, and each list counts and orders them all. */
+const MAX_COMMENTS = 5000;
+
+export interface NoteWrite {
+  readonly tx: Tx;
+  ignored(name: string): void;
+}
+
+export type NewNote = Pick<Static<typeof NewIssueNote>, "body" | "internal" | "confidential" | "created_at">;
+
+/** Comments on an issue or epic, which counts as a change of it. A reply names the note that began the discussion. */
+export async function createComment(
+  { tx, ignored }: NoteWrite,
+  of: WritableNotes,
+  params: NewNote,
+  discussionId?: number,
+): Promise<NoteRow> {
+  refuseIfLocked(of);
+  const internal = params.internal ?? params.confidential ?? false;
+  if (internal) requireSeesInternal(of.container, of.actor, of.place);
+  const mayDate = hasRole(of.actor, of.container, "owner");
+  if (params.created_at !== undefined && !mayDate) ignored("created_at");
+  await touch(tx, of);
+  await refuseMore(tx, of);
+  const createdAt = mayDate ? params.created_at : undefined;
+  const authorId = of.actor.user.id;
+  const [note] = await createNotes(tx, of, [{ body: params.body, authorId, internal, createdAt, discussionId }]);
+  return note ?? noNote();
+}
+
+/** Changes the body of a note. Its time of change stays the same if the body does. */
+export async function changeNote(tx: Tx, of: WritableNotes, id: number, body: string): Promise<NoteRow> {
+  const note = await lockNote(tx, of, id);
+  refuseChange(of, note);
+  if (note.body === body) return note;
+  const { updated_at } = await tx
+    .updateTable("notes")
+    .set({ body, updated_at: sql`now()` })
+    .where("id", "=", id)
+    .returning("updated_at")
+    .executeTakeFirstOrThrow();
+  return { ...note, body, updated_at };
+}
+
+export async function deleteNote(tx: Tx, of: WritableNotes, id: number): Promise<NoteRow> {
+  const note = await lockNote(tx, of, id);
+  refuseRemoval(of, note);
+  await tx.deleteFrom("notes").where("id", "=", id).execute();
+  return note;
+}
+
+const tableOf = ({ column }: LabelledItem) => sql.table(column === "issue_id" ? "issues" : "epics");
+
+/** Sets the time of change of an item, and locks it, so that those who comment at once are counted one after another. */
+async function touch(tx: Tx, item: LabelledItem) {
+  await sql`update ${tableOf(item)} set updated_at = now() where id = ${item.id}`.execute(tx);
+}
+
+async function refuseMore(tx: Tx, { column, id }: NotesOf) {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from (
+      select from notes where ${sql.ref(column)} = ${id} and not system limit ${sql.lit(MAX_COMMENTS)}) some_notes`.execute(
+    tx,
+  );
+  const name = column === "issue_id" ? "An issue" : "An epic";
+  if ((rows[0]?.count ?? 0) >= MAX_COMMENTS) throw unprocessable(`${name} has at most ${MAX_COMMENTS} comments`);
+}

@@ -1,0 +1,34 @@
+import { sql } from "kysely";
+import type { Static } from "typebox";
+import type { Listing } from "#db/lists/list-page.ts";
+import { order } from "#db/lists/order.ts";
+import { noteVisibleIn } from "#domains/planning/items/visibility.ts";
+import type { IssueNoteFilters } from "./params.ts";
+import type { NotesOf } from "./queries.ts";
+
+export const PAGING = {
+  id: "note.id",
+  orders: {
+    created_at: order("note.created_at", "timestamptz"),
+    updated_at: order("note.updated_at", "timestamptz"),
+  },
+  keyset: ["created_at", "updated_at"],
+  sort: "desc",
+} as const;
+
+type Filters = Pick<Static<typeof IssueNoteFilters>, "activity_filter">;
+
+/** The notes of an item that an actor may see. */
+export const listNotes = ({ column, id, container, actor }: NotesOf, { activity_filter }: Filters): Listing => ({
+  from: "notes as note",
+  sources: [
+    {
+      scan: sql`(select note.* from notes note
+        where ${sql.ref(`note.${column}`)} = ${id} and ${noteVisibleIn(container, actor)})`,
+    },
+  ],
+  filters: [
+    activity_filter === "only_comments" && sql`not note.system`,
+    activity_filter === "only_activity" && sql`note.system`,
+  ],
+});

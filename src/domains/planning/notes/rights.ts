@@ -1,0 +1,34 @@
+import { hasRole } from "#access/containers.ts";
+import { type Actor, isAdministrator } from "#access/principal.ts";
+import { forbidden } from "#lib/refusal.ts";
+import type { NoteRow, NotesOf } from "./queries.ts";
+
+/** The item that notes are written on, by somebody who is signed in. */
+export type WritableNotes = NotesOf & { readonly actor: Actor };
+
+/** Refuses those who may not write where the discussion is locked. */
+export function refuseIfLocked({ locked, actor, container }: WritableNotes) {
+  if (locked && !hasRole(actor, container, "guest"))
+    throw forbidden("The discussion is locked: only members write in it");
+}
+
+const isAuthor = ({ author_id }: NoteRow, actor: Actor) => author_id === actor.user.id;
+
+export function refuseChange(of: WritableNotes, note: NoteRow) {
+  refuseIfLocked(of);
+  refuseOfRecord(note);
+  if (!isAuthor(note, of.actor) && !isAdministrator(of.actor)) throw forbidden("Only its author changes a note");
+}
+
+export function refuseRemoval(of: WritableNotes, note: NoteRow) {
+  refuseIfLocked(of);
+  refuseOfRecord(note);
+  if (!isAuthor(note, of.actor) && !hasRole(of.actor, of.container, "maintainer")) {
+    throw forbidden(`A note of somebody else takes at least the role Maintainer in the ${of.place}`);
+  }
+}
+
+/** What happened stays recorded as it was. */
+function refuseOfRecord({ system }: NoteRow) {
+  if (system) throw forbidden("A note that records a change stays as it is");
+}

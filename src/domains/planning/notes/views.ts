@@ -1,0 +1,27 @@
+import type { Db } from "#db/database.ts";
+import { presentSummary } from "#domains/identity/users/present.ts";
+import { summariesOf } from "#domains/identity/users/queries.ts";
+import { textsOf } from "#domains/planning/items/descriptions.ts";
+import { type Note, presentNote } from "./entity.ts";
+import { noNote, type NoteRow, type NotesOf } from "./queries.ts";
+
+/** Presents notes of one item in the order of the rows, with one statement for all bodies and one for all authors. */
+export async function noteViews(db: Db, rows: readonly NoteRow[], of: NotesOf, site: string): Promise<Note[]> {
+  const bodies = await textsOf(
+    db,
+    "notes",
+    rows.flatMap(({ id, body }) => (body === undefined ? id : [])),
+  );
+  const authorIds = [...new Set(rows.flatMap(({ author_id }) => author_id ?? []))];
+  const authors = new Map((await summariesOf(db, authorIds)).map((user) => [user.id, presentSummary(site)(user)]));
+  return rows.flatMap((row) => {
+    // A note may have been deleted since its row was read.
+    const body = row.body ?? bodies.get(row.id);
+    return body === undefined ? [] : presentNote({ ...row, body }, of, authors.get(row.author_id ?? 0));
+  });
+}
+
+export async function noteView(db: Db, row: NoteRow, of: NotesOf, site: string): Promise<Note> {
+  const [view] = await noteViews(db, [row], of, site);
+  return view ?? noNote();
+}
