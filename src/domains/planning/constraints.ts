@@ -8,6 +8,7 @@ const noGroup = () => missing("Group");
 const noUser = () => missing("User");
 const noIssue = () => missing("Issue");
 const noEpic = () => missing("Epic");
+const awardTaken = () => conflict("Name has already been taken");
 
 /** A foreign key refuses a row if another request deleted the referenced one meanwhile. */
 export const planningConstraints: Constraints = {
@@ -59,4 +60,17 @@ export const planningConstraints: Constraints = {
   epic_links_source_id_fkey: noEpic,
   epic_links_target_id_fkey: noEpic,
   epic_links_pair_taken: () => conflict("Epic(s) already assigned"),
+  notes_issue_id_fkey: noIssue,
+  notes_epic_id_fkey: noEpic,
+  notes_author_id_fkey: noUser,
+  notes_other_issue_id_fkey: noIssue,
+  notes_other_epic_id_fkey: noEpic,
+  award_emoji_issue_id_fkey: noIssue,
+  award_emoji_epic_id_fkey: noEpic,
+  award_emoji_note_id_fkey: () => missing("Note"),
+  award_emoji_user_id_fkey: noUser,
+  award_emoji_name_form: () => badFields({ name: ["is not the name of an emoji"] }),
+  award_emoji_of_issue_taken: awardTaken,
+  award_emoji_of_epic_taken: awardTaken,
+  award_emoji_of_note_taken: awardTaken,
 };

@@ -8,7 +8,7 @@ type Batch = (tx: Tx, ids: readonly number[]) => Promise<number>;
 
 /** Tables with many rows for one issue or epic go first; the few of the others cascade with it. */
 const ofItems = (items: "issues" | "epics", column: "issue_id" | "epic_id", container: string): Batch[] => [
-  ...(["label_events", "label_links"] as const).map(
+  ...(["award_emoji", "notes", "label_events", "label_links"] as const).map(
     (table) => (tx: Tx, ids: readonly number[]) =>
       removeBatch(
         tx,
@@ -62,15 +62,20 @@ export const planningDeletions: Deletions = {
     "label_events.user_id": "moved to the ghost user",
     "todos.user_id": "removed first",
     "todos.author_id": "moved to the ghost user",
+    "notes.author_id": "moved to the ghost user",
+    "award_emoji.user_id": "removed first",
     // Links and events may outlive the label that they name.
     "label_links.label_id": "kept",
     "label_events.label_id": "kept",
     // A job takes a deleted milestone from its issues.
     "issues.milestone_id": "kept",
+    // A discussion keeps its id when the note that began it is deleted.
+    "notes.discussion_id": "kept",
   },
   ofUser: [
     (tx, { id }) => removeBatch(tx, "issue_assignees", sql`user_id = ${id}`),
     (tx, { id }) => removeBatch(tx, "todos", sql`user_id = ${id}`),
+    (tx, { id }) => removeBatch(tx, "award_emoji", sql`user_id = ${id}`),
     ...(
       [
         ["issues", "author_id"],
@@ -79,6 +84,7 @@ export const planningDeletions: Deletions = {
         ["epics", "closed_by_id"],
         ["label_events", "user_id"],
         ["todos", "author_id"],
+        ["notes", "author_id"],
       ] as const
     ).map(
       ([table, column]): NonNullable<Deletions["ofUser"]>[number] =>

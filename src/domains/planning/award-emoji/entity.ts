@@ -1,0 +1,39 @@
+import Type, { type Static } from "typebox";
+import { Nullable } from "#http/params/vocabulary.ts";
+import { UserSummary } from "#domains/identity/users/entity.ts";
+import type { Awardable, AwardRow } from "./queries.ts";
+
+const Time = Type.String({ format: "date-time" });
+
+/** An emoji that somebody gave to an issue, an epic or a note. */
+export const AwardEmoji = Type.Object(
+  {
+    id: Type.Integer(),
+    name: Type.String(),
+    user: Nullable(UserSummary),
+    created_at: Time,
+    updated_at: Time,
+    awardable_id: Type.Integer(),
+    awardable_type: Type.Enum(["Issue", "Epic", "Note"]),
+    url: Type.Null(),
+  },
+  { additionalProperties: false, title: "AwardEmoji" },
+);
+export type AwardEmoji = Static<typeof AwardEmoji>;
+
+const TYPES = { issue_id: "Issue", epic_id: "Epic", note_id: "Note" } as const;
+
+export const presentAward = (
+  { id, name, created_at, updated_at }: AwardRow,
+  thing: Awardable,
+  user: UserSummary | undefined,
+): AwardEmoji => ({
+  id,
+  name,
+  user: user ?? null,
+  created_at,
+  updated_at,
+  awardable_id: thing.id,
+  awardable_type: TYPES[thing.column],
+  url: null,
+});
