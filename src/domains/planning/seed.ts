@@ -4,6 +4,7 @@ import { seedEpics } from "./seed-epics.ts";
 import { seedIssues } from "./seed-issues.ts";
 import { seedLinks } from "./seed-links.ts";
 import { seedMilestones } from "./seed-milestones.ts";
+import { seedNotes } from "./seed-notes.ts";
 import { seedTodos } from "./seed-todos.ts";
 
 /**
@@ -16,7 +17,7 @@ const labels: SeedStep<SeedSize> = {
   statements: ({ projects }) => (projects === 0 ? [] : [{ text: LABELS }, { text: PRIORITIES }]),
 };
 
-export const planningSeeds = [labels, seedIssues, seedEpics, seedLinks, seedMilestones, seedTodos];
+export const planningSeeds = [labels, seedIssues, seedEpics, seedLinks, seedMilestones, seedNotes, seedTodos];
 
 const COLORS = "array['#d9534f','#f0ad4e','#5cb85c','#428bca','#7f8c8d']";
 

@@ -43,7 +43,10 @@ describe("award emoji", () => {
     const at = await on.publicProject();
     const issue = await on.issue(at);
     const replies = await Promise.all([1, 2, 3].map(() => give(issue, at.user)));
-    assert.deepEqual(replies.map(({ status }) => status).toSorted((a, b) => a - b), [201, 409, 409]);
+    assert.deepEqual(
+      replies.map(({ status }) => status).toSorted((a, b) => a - b),
+      [201, 409, 409],
+    );
     assert.equal((await give(issue, at.user, "Rocket")).status, 409);
     assert.equal((await give(issue, at.user, "tada")).status, 201);
     assert.equal((await give(issue, await on.app.makeUser())).status, 201);

@@ -33,6 +33,8 @@ const SENTENCES: Readonly<Record<string, (from: unknown, to: unknown, name: Name
   discussion_locked: (from, to, name) =>
     Boolean(from) !== Boolean(to) && `${to ? "locked" : "unlocked"} the discussion in this ${name}`,
   issue_type: (from, to) => `changed type from ${String(from)} to ${String(to)}`,
+  // Not by its title: the project may leave the group that the milestone belongs to.
+  milestone_id: (_, to) => (to === null ? "removed milestone" : "changed milestone"),
   weight: (_, to) => (to === null ? "removed the weight" : `changed weight to **${String(to)}**`),
   start_date: dateChanged("start date"),
   due_date: dateChanged("due date"),

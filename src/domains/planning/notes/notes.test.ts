@@ -175,7 +175,10 @@ describe("notes", () => {
         .execute();
     }
     const replies = await Promise.all([1, 2, 3, 4].map(() => on.comment(`${at.issues}/${iid}`, at.user)));
-    assert.deepEqual(replies.map(({ status }) => status).toSorted((a, b) => a - b), [201, 201, 422, 422]);
+    assert.deepEqual(
+      replies.map(({ status }) => status).toSorted((a, b) => a - b),
+      [201, 201, 422, 422],
+    );
     assert.equal((await on.get(`${at.issues}/${iid}`, at.user)).user_notes_count, 5000);
   });
 

@@ -1,0 +1,38 @@
+// Notes on issues and epics with @gitbeaker/rest 43.8.
+import { deepEqual, equal } from "node:assert/strict";
+import { check, client, crew, refused } from "./gitbeaker-support.ts";
+
+const api = client();
+const mate = await crew("beaker-note");
+const { id: group } = await api.Groups.create("Beaker Log", "beaker-log", { visibility: "public" });
+const { id: project } = await api.Projects.create({
+  name: "Beaker Bell",
+  namespaceId: group,
+  visibility: "public",
+});
+await api.Issues.create(project, "Ring");
+const bodies = (notes: { body: string; system: boolean }[]) =>
+  notes.filter(({ system }) => !system).map(({ body }) => body);
+
+await check("notes: create, show, edit, all and remove on an issue", async () => {
+  const made = await api.IssueNotes.create(project, 1, "Twice");
+  deepEqual([made.body, made.noteable_iid, made.noteable_type, made.internal], ["Twice", 1, "Issue", false]);
+  deepEqual(await api.IssueNotes.show(project, 1, made.id), made);
+  equal((await api.IssueNotes.edit(project, 1, made.id, { body: "Once" })).body, "Once");
+  await api.IssueNotes.create(project, 1, "Thrice", { internal: true });
+  deepEqual(bodies(await api.IssueNotes.all(project, 1, { sort: "asc", orderBy: "created_at" })), ["Once", "Thrice"]);
+  deepEqual(bodies(await mate.api.IssueNotes.all(project, 1)), ["Once"]);
+  await refused(403, () => mate.api.IssueNotes.edit(project, 1, made.id, { body: "x" }), "author");
+  await api.IssueNotes.remove(project, 1, made.id);
+  await refused(404, () => api.IssueNotes.show(project, 1, made.id), "404 Not found");
+});
+
+await check("notes: create, show, edit, all and remove on an epic", async () => {
+  const epic = await api.Epics.create(group, "Watch");
+  const made = await api.EpicNotes.create(group, epic.id, "Eight bells");
+  equal((await api.EpicNotes.show(group, epic.id, made.id)).body, "Eight bells");
+  await api.EpicNotes.edit(group, epic.id, made.id, { body: "Four bells" });
+  deepEqual(bodies(await api.EpicNotes.all(group, epic.id)), ["Four bells"]);
+  await api.EpicNotes.remove(group, epic.id, made.id);
+  deepEqual(bodies(await api.EpicNotes.all(group, epic.id)), []);
+});
