@@ -14,7 +14,7 @@ import { insertIssue, labelsFrom } from "./new-issue.ts";
 import type { IssueMove } from "./params.ts";
 import { type IssueRow, issues, labelNamesOf, lockIssue, requireIssue } from "./queries.ts";
 import { type IssueWrite, refuseUnlessManager } from "./rights.ts";
-import { pathsOfProjects } from "./views.ts";
+import { pathsOf } from "./views.ts";
 
 /** The project to move an issue to; one that the caller may not see is answered like a missing one. */
 export async function targetOfMove(
@@ -69,7 +69,7 @@ interface End {
 
 /** Records on both issues where the other one is. */
 async function recordMove({ tx, actor }: IssueWrite, from: End, to: End) {
-  const paths = await pathsOfProjects(tx, [from.project.id, to.project.id]);
+  const { projects: paths } = await pathsOf(tx, [from.project.id, to.project.id]);
   const record = async (on: End, verb: string, { project, issue }: End) => {
     const body = `${verb} ${referencesTo("issue", issue.iid, paths.get(project.id) ?? "", "").full}`;
     const [item, other] = [on.issue.id, issue.id].map((id) => ({ column: "issue_id", id }) as const);

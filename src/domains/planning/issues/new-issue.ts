@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Static } from "typebox";
 import type { ProjectSeen } from "#access/containers.ts";
 import type { Databases, Db } from "#db/database.ts";
-import { NOTHING_SAID } from "#domains/planning/items/counts.ts";
+import { NO_COUNTS } from "#domains/planning/items/counts.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
 import { labelsByName, type NamedLabel } from "#domains/planning/items/labels.ts";
 import { mentionsIn, readersOfIssue } from "#domains/planning/items/mentions.ts";
@@ -42,7 +42,7 @@ export async function createIssue(
     const names = labels.map(({ name }) => name).toSorted();
     const around = {
       ...{ ...surroundings, labels: names, milestone: milestone && presentMilestone(write.site)(milestone) },
-      ...{ blocking: 0, counts: NOTHING_SAID, epic: null, movedTo: null },
+      ...{ counts: NO_COUNTS, epic: null, movedTo: null },
     };
     return { ...presentIssue(row, around), subscribed: true };
   };

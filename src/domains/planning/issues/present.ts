@@ -13,7 +13,6 @@ export interface IssueSurroundings {
   readonly from: string;
   readonly users: ReadonlyMap<number, UserSummary>;
   readonly labels: Issue["labels"];
-  readonly blocking: number;
   readonly counts: IssueCounts;
   /** The issue that it was moved to, if the caller may see that. */
   readonly movedTo: number | null;
@@ -47,7 +46,7 @@ export function presentIssue(row: DescribedIssue, around: IssueSurroundings): Is
     labels: around.labels,
     milestone: around.milestone,
     moved_to_id: around.movedTo,
-    blocking_issues_count: around.blocking,
+    blocking_issues_count: around.counts.blocking,
     user_notes_count: around.counts.comments,
     upvotes: around.counts.upvotes,
     downvotes: around.counts.downvotes,

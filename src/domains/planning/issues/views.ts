@@ -5,8 +5,7 @@ import { bigints, type Lookup } from "#db/loader.ts";
 import { fullPath, fullPathText } from "#domains/foundation/namespaces/queries.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { findAccount, summariesOf } from "#domains/identity/users/queries.ts";
-import { blockingCounts } from "#domains/planning/items/blocking.ts";
-import { issueCounts, NOTHING_SAID } from "#domains/planning/items/counts.ts";
+import { issueCounts, NO_COUNTS } from "#domains/planning/items/counts.ts";
 import { withDescriptions } from "#domains/planning/items/descriptions.ts";
 import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
 import { type LabelDetailsRow, presentLabelDetails } from "#domains/planning/labels/entity.ts";
@@ -36,7 +35,6 @@ export async function issueViews(db: Db, rows: readonly IssueRow[], viewer: Issu
     rows.flatMap(({ moved_to_id }) => moved_to_id ?? []),
     viewer.actor,
   );
-  const blocking = await blockingCounts(db, ids, viewer.actor);
   const counts = await issueCounts(db, ids, viewer.actor);
   const epics = await epicsOf(db, ids, viewer.actor);
   const milestones = await milestonesOf(db, rows, viewer.site);
@@ -45,8 +43,7 @@ export async function issueViews(db: Db, rows: readonly IssueRow[], viewer: Issu
       ...surroundings(row),
       labels: labels(row.id),
       movedTo: row.moved_to_id !== null && seen.has(row.moved_to_id) ? row.moved_to_id : null,
-      blocking: blocking.get(row.id) ?? 0,
-      counts: counts.get(row.id) ?? NOTHING_SAID,
+      counts: counts.get(row.id) ?? NO_COUNTS,
       epic: epics.get(row.id) ?? null,
       milestone: milestones.get(row.id) ?? null,
     }),
@@ -77,12 +74,12 @@ export async function surroundingsOf(db: Db, rows: readonly Surrounded[], { site
   const people = await summariesOf(db, [...new Set(userIds.filter((id) => id !== null))]);
   const users = new Map(people.map((user) => [user.id, presentSummary(site)(user)]));
   const projectIds = [...rows.map(({ project_id }) => project_id), ...(project ? [project.id] : [])];
-  const paths = await pathsOfProjects(db, [...new Set(projectIds)]);
-  const from = project ? paths.get(project.id) : group && (await pathOfGroup(db, group.id));
+  const paths = await pathsOf(db, [...new Set(projectIds)], group?.id);
+  const from = project ? paths.projects.get(project.id) : paths.group;
   return (row: Surrounded): Pick<IssueSurroundings, "site" | "path" | "from" | "users"> => ({
     site,
     users,
-    path: paths.get(row.project_id) ?? "",
+    path: paths.projects.get(row.project_id) ?? "",
     from: from ?? "",
   });
 }
@@ -119,19 +116,16 @@ const pathLookup: Lookup<number, ProjectPath> = {
   key: ({ id }) => id,
 };
 
-/** The full paths of projects by their ids. */
-export async function pathsOfProjects(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, string>> {
-  const { rows } = await sql<ProjectPath>`${sql.raw(PATHS)} = any(${ids}::bigint[])`.execute(db);
-  return new Map(rows.map(({ id, path }) => [id, path]));
-}
-
-async function pathOfGroup(db: Db, id: number): Promise<string | undefined> {
-  const row = await db
-    .selectFrom("namespaces as n")
-    .select(fullPath("n").as("path"))
-    .where("n.id", "=", id)
-    .executeTakeFirst();
-  return row?.path;
+/** The full paths of projects by their ids, and that of a group. */
+export async function pathsOf(db: Db, projectIds: readonly number[], groupId = 0) {
+  const { rows } = await sql<ProjectPath & { readonly is_group: boolean }>`
+    select id, path, false as is_group from (${sql.raw(PATHS)} = any(${projectIds}::bigint[])) some_projects
+    union all
+    select n.id, ${fullPath("n")}, true from namespaces n where n.id = ${groupId}`.execute(db);
+  return {
+    projects: new Map(rows.flatMap(({ id, path, is_group }) => (is_group ? [] : [[id, path] as const]))),
+    group: rows.find(({ is_group }) => is_group)?.path,
+  };
 }
 
 /** The labels of issues, sorted by name: the names, or more of each. */

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
-import { issuesSeenIn } from "./visibility.ts";
+import { issuesSeenIn, issueVisibleTo } from "./visibility.ts";
 
 /** How many thumbs point up and down. */
 export interface Votes {
@@ -11,22 +11,24 @@ export interface Votes {
 
 export const NO_VOTES: Votes = { upvotes: 0, downvotes: 0 };
 
-/** What people said about an issue. */
+/** What is counted around an issue. */
 export interface IssueCounts extends Votes {
   /** The comments that the actor may see. */
   readonly comments: number;
+  /** The open issues that it blocks, of those that the actor may see. */
+  readonly blocking: number;
 }
 
-export const NOTHING_SAID: IssueCounts = { comments: 0, ...NO_VOTES };
+export const NO_COUNTS: IssueCounts = { comments: 0, blocking: 0, ...NO_VOTES };
 
-/** The votes of the rows of `i`, each for one lookup in an index. */
+/** The votes of the rows of `i`, each by one lookup in an index. */
 const votesOf = (column: "issue_id" | "epic_id"): RawBuilder<unknown> => {
   const count = (name: "thumbsup" | "thumbsdown") =>
     sql`(select count(*) from award_emoji a where ${sql.ref(`a.${column}`)} = i.id and a.name = ${sql.lit(name)})`;
   return sql`${count("thumbsup")} as upvotes, ${count("thumbsdown")} as downvotes`;
 };
 
-/** The comments that an actor may see, and the votes, of some issues. They depend on the viewer, so none is stored. */
+/** What is counted around some issues. It depends on the viewer, so it is never stored. */
 export async function issueCounts(
   db: Db,
   issueIds: readonly number[],
@@ -34,9 +36,16 @@ export async function issueCounts(
 ): Promise<ReadonlyMap<number, IssueCounts>> {
   const { confidential: seesInternal } = issuesSeenIn(actor);
   const { rows } = await sql<IssueCounts & { id: number }>`
-    select i.id, c.open + case when c.internal > 0 and ${seesInternal} then c.internal else 0 end as comments,
-      ${votesOf("issue_id")}
-    from issues i join projects p on p.id = i.project_id
+    with blocked as (
+      select b.source_id as id, count(*) as count
+      from issue_links b join issues i on i.id = b.target_id join projects p on p.id = i.project_id
+      where b.source_id = any(${issueIds}::bigint[]) and b.link_type = 'blocks' and i.state = 'opened'
+        and ${issueVisibleTo(actor)}
+      group by b.source_id
+    )
+    select i.id, coalesce(blocked.count, 0) as blocking, ${votesOf("issue_id")},
+      c.open + case when c.internal > 0 and ${seesInternal} then c.internal else 0 end as comments
+    from issues i join projects p on p.id = i.project_id left join blocked on blocked.id = i.id
       cross join lateral (
         select count(*) filter (where not internal) as open, count(*) filter (where internal) as internal
         from notes where issue_id = i.id and not system
