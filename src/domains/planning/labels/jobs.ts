@@ -2,7 +2,8 @@ import { sql } from "kysely";
 import Type, { type Static } from "typebox";
 import { defineJob, type JobContext } from "#jobs/define.ts";
 import { removeBatch } from "#domains/foundation/deletions/batches.ts";
-import { moveBatchOfLinks, type Namesake, namesakesOf, removeNamesake } from "./merge.ts";
+import { type Namesake, namesakesOf } from "#domains/planning/items/namesakes.ts";
+import { moveBatchOfLinks, removeNamesake } from "./merge.ts";
 
 /** Removes the links of a deleted label. */
 export const removeLabelLinks = defineJob({
@@ -28,7 +29,7 @@ export const mergeLabels = defineJob({
   async run({ services, ...context }) {
     const { label_id, name } = context.payload;
     for (;;) {
-      const namesakes = await namesakesOf(services.db.write, label_id, name);
+      const namesakes = await namesakesOf(services.db.write, "labels", label_id, name);
       if (namesakes.length === 0) return;
       for (const namesake of namesakes) await mergeNamesake(context, namesake);
     }

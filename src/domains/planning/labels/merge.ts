@@ -1,27 +1,8 @@
 import { sql } from "kysely";
-import type { Db, Tx } from "#db/database.ts";
+import type { Tx } from "#db/database.ts";
+import type { Namesake } from "#domains/planning/items/namesakes.ts";
 
-/** A label of a project with the name of one of a group above. */
-export interface Namesake {
-  readonly id: number;
-  readonly project_id: number;
-}
-
-const MAX_NAMESAKES = 1000;
 const BATCH_ISSUES = 1000;
-
-/** The labels of projects in or below the group of a label that have its name; none once it is gone or renamed. */
-export async function namesakesOf(db: Db, labelId: number, name: string): Promise<Namesake[]> {
-  const { rows } = await sql<Namesake>`
-    select l.id, l.project_id from labels promoted
-      join namespaces n on n.id = promoted.group_id
-      cross join subtree(n.traversal_ids, n.subtree_end) below
-      join projects p on p.namespace_id = below
-      join labels l on l.project_id = p.id and l.name = promoted.name
-    where promoted.id = ${labelId} and promoted.name = ${name}
-    order by l.id limit ${sql.lit(MAX_NAMESAKES)}`.execute(db);
-  return rows;
-}
 
 /**
  * Moves the links and events of a namesake to another label, in the next issues of its project. Returns the number of the

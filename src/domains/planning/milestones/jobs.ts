@@ -1,6 +1,7 @@
 import Type, { type Static } from "typebox";
 import { defineJob, type JobContext } from "#jobs/define.ts";
-import { clearBatch, mergeBatch, namesakesOf, removeNamesake } from "./merge.ts";
+import { namesakesOf } from "#domains/planning/items/namesakes.ts";
+import { clearBatch, mergeBatch, removeNamesake } from "./merge.ts";
 
 /** Takes a deleted milestone from its issues. */
 export const clearMilestone = defineJob({
@@ -25,9 +26,9 @@ export const mergeMilestones = defineJob({
   async run({ services, ...context }) {
     const { milestone_id, title } = context.payload;
     for (;;) {
-      const namesakes = await namesakesOf(services.db.write, milestone_id, title);
+      const namesakes = await namesakesOf(services.db.write, "milestones", milestone_id, title);
       if (namesakes.length === 0) return;
-      for (const namesake of namesakes) await mergeNamesake(context, namesake);
+      for (const { id } of namesakes) await mergeNamesake(context, id);
     }
   },
 });

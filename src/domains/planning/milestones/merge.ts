@@ -1,21 +1,7 @@
 import { sql } from "kysely";
-import type { Db, Tx } from "#db/database.ts";
+import type { Tx } from "#db/database.ts";
 
-const MAX_NAMESAKES = 1000;
 const BATCH_ISSUES = 1000;
-
-/** The milestones of projects in or below the group of another one that have its title; none once that is gone. */
-export async function namesakesOf(db: Db, milestoneId: number, title: string): Promise<number[]> {
-  const { rows } = await sql<{ id: number }>`
-    select m.id from milestones promoted
-      join namespaces n on n.id = promoted.group_id
-      cross join subtree(n.traversal_ids, n.subtree_end) below
-      join projects p on p.namespace_id = below
-      join milestones m on m.project_id = p.id and m.title = promoted.title
-    where promoted.id = ${milestoneId} and promoted.title = ${title}
-    order by m.id limit ${sql.lit(MAX_NAMESAKES)}`.execute(db);
-  return rows.map(({ id }) => id);
-}
 
 /** Takes a milestone that is gone from some of its issues; returns how many. */
 export const clearBatch = (tx: Tx, milestoneId: number): Promise<number> => replaceBatch(tx, milestoneId, null);
