@@ -7,27 +7,26 @@ import { any, FIRST, list } from "#test/plans/request.ts";
 const MADE_OWN = [201, 404, 404] as const;
 const MARK = { signedIn: true, unaudited: true } as const;
 
-const now = () => new Date().toISOString();
-
-/** An issue of a public project. */
-const issue = ({ db, group, once }: FixtureContext) =>
-  once("issue of to-dos", async () =>
-    insertForId(db, "issues", {
-      ...{ project_id: await insertForId(db, "projects", project(await group("of to-dos"), { visibility: "public" })) },
-      ...{ iid: randomInt(1, 2 ** 30), title: word(), state: "opened", issue_type: "issue", confidential: false },
-      ...{ created_at: now(), updated_at: now() },
-    }),
+/** Inserts a to-do for each user, each about an issue of its own in a public project. */
+async function insertTodos({ db, group, once }: FixtureContext, parents: readonly Parent[]): Promise<number[]> {
+  const project_id = await once("project of to-dos", async () =>
+    insertForId(db, "projects", project(await group("of to-dos"), { visibility: "public" })),
   );
-
-async function insertTodos(context: FixtureContext, parents: readonly Parent[]): Promise<number[]> {
-  const issue_id = await issue(context);
-  // Each has another time, by which its row is recognised.
-  const at = Date.now() - randomInt(10 ** 9, 10 ** 10);
+  const times = { created_at: new Date().toISOString(), updated_at: new Date().toISOString() };
+  const issues = await insertForIds(
+    db,
+    "issues",
+    parents.map(() => ({
+      ...{ project_id, iid: randomInt(1, 2 ** 30), title: word(), state: "opened" },
+      ...{ issue_type: "issue", confidential: false, ...times },
+    })),
+    "title",
+  );
   const rows = parents.map(({ id }, index) => ({
-    ...{ user_id: id, author_id: id, issue_id, epic_id: null, action: "marked", state: "done" },
-    ...{ created_at: new Date(at - index * 1000).toISOString(), updated_at: now() },
+    ...{ user_id: id, author_id: id, issue_id: issues[index], epic_id: null, action: "marked", state: "pending" },
+    ...times,
   }));
-  return insertForIds(context.db, "todos", rows, "created_at");
+  return insertForIds(db, "todos", rows, "issue_id");
 }
 
 export const contract: Contract = {

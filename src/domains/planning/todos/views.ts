@@ -63,14 +63,16 @@ async function issuesOf(db: Db, rows: readonly TodoRow[], viewer: TodoViewer): P
   const ids = rows.flatMap(({ issue_id }) => issue_id ?? []);
   if (ids.length === 0) return {};
   const found = await issues(db)
+    .innerJoin("projects as p", "p.id", "i.project_id")
+    .select(["p.name", "p.path", "p.namespace_id", "p.description as about", "p.created_at as founded_at"])
     .where("i.id", "=", sql<number>`any(${ids}::bigint[])`)
     .execute();
-  const projectRows = await db
-    .selectFrom("projects as p")
-    .select(["p.id", "p.name", "p.path", "p.description", "p.created_at", "p.namespace_id"])
-    .where("p.id", "=", sql<number>`any(${found.map(({ project_id }) => project_id)}::bigint[])`)
-    .execute();
-  const projects = await projectIdentities(db, projectRows);
+  const projects = await projectIdentities(
+    db,
+    found.map(({ project_id: id, name, path, namespace_id, about: description, founded_at: created_at }) => ({
+      ...{ id, name, path, namespace_id, description, created_at },
+    })),
+  );
   const views = await issueViews(db, found, viewer);
   return Object.fromEntries(
     views.flatMap((target) => {
