@@ -22,7 +22,7 @@ interface RenderEnv {
 /** The addresses and titles of links and images together; one definition may be referred to many times. */
 const MAX_ATTRIBUTE_LENGTH = 4 * 1024 ** 2;
 
-/** The text would become much larger than it is. */
+/** The HTML of a text would be much larger than it is, or nested too deep. */
 export class TooLargeError extends Error {}
 
 const markdown = new MarkdownIt({ html: true, linkify: true });

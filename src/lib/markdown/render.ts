@@ -1,3 +1,4 @@
+import { refuseDeepHtml } from "./nesting.ts";
 import { type TextLinks, TooLargeError, unsafeHtmlOf } from "./parse.ts";
 import { sanitize } from "./sanitize.ts";
 
@@ -8,12 +9,14 @@ export interface RenderTask {
   readonly textLinks?: TextLinks | undefined;
 }
 
-/** The HTML, or that it would be too large. */
+/** The HTML, or that it would be too large or too deep. */
 export type Rendered = { readonly html: string } | { readonly problem: "too large" };
 
 export function renderMarkdown({ text, site, textLinks }: RenderTask): Rendered {
   try {
-    return { html: sanitize(unsafeHtmlOf(text, textLinks), site) };
+    const html = unsafeHtmlOf(text, textLinks);
+    refuseDeepHtml(html);
+    return { html: sanitize(html, site) };
   } catch (error) {
     if (error instanceof TooLargeError) return { problem: "too large" };
     throw error;

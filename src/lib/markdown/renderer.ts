@@ -50,7 +50,7 @@ export function openMarkdown({
         const rendered = await runIn(worker, task, maxRenderMs);
         idle.push(worker);
         if ("html" in rendered) return rendered.html;
-        throw unprocessable("The text refers to long addresses too often");
+        throw unprocessable("The text refers to long addresses too often, or leaves too many elements open");
       } finally {
         release();
       }

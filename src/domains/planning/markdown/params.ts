@@ -1,8 +1,8 @@
 import Type from "typebox";
 import { Flag } from "#http/params/vocabulary.ts";
 
-/** As long as the longest description. */
-const MAX_TEXT_LENGTH = 1_048_576;
+/** What takes at most about as long as a text may, whatever is in it. */
+const MAX_TEXT_LENGTH = 524_288;
 
 export const MarkdownText = Type.Object({
   text: Type.String({ maxLength: MAX_TEXT_LENGTH }),
