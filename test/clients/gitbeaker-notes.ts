@@ -36,3 +36,23 @@ await check("notes: create, show, edit, all and remove on an epic", async () => 
   await api.EpicNotes.remove(group, epic.id, made.id);
   deepEqual(bodies(await api.EpicNotes.all(group, epic.id)), []);
 });
+
+await check("discussions: create, reply, change and remove", async () => {
+  const { id } = await api.IssueDiscussions.create(project, 1, "Which way?");
+  const reply = await api.IssueDiscussions.addNote(project, 1, id, "West");
+  equal((await api.IssueDiscussions.editNote(project, 1, id, reply.id, { body: "East" })).body, "East");
+  deepEqual(bodies((await api.IssueDiscussions.show(project, 1, id)).notes ?? []), ["Which way?", "East"]);
+  await api.IssueDiscussions.removeNote(project, 1, id, reply.id);
+  equal((await api.IssueDiscussions.all(project, 1)).some((each) => each.id === id && each.notes?.length === 1), true);
+});
+
+await check("award emoji: on an issue and a note", async () => {
+  const award = await api.IssueAwardEmojis.award(project, 1, "thumbsup");
+  deepEqual(await api.IssueAwardEmojis.show(project, 1, award.id), award);
+  equal((await api.Issues.show(1, { projectId: project })).upvotes, 1);
+  await api.IssueAwardEmojis.remove(project, 1, award.id);
+  deepEqual(await api.IssueAwardEmojis.all(project, 1), []);
+  const { id: note } = await api.IssueNotes.create(project, 1, "Well done");
+  await api.IssueNoteAwardEmojis.award(project, 1, note, "tada");
+  equal((await api.IssueNoteAwardEmojis.all(project, 1, note)).length, 1);
+});

@@ -51,4 +51,28 @@ with check("notes: on an epic, which the client names by its id"):
     note.delete()
     same(bodies(epic), [])
 
+with check("discussions: create, reply, change and delete"):
+    discussion = issue.discussions.create({"body": "Which way?"})
+    reply = discussion.notes.create({"body": "West"})
+    same(reply.type, "DiscussionNote")
+    same(discussion.notes.get(reply.id).body, "West")
+    reply.body = "East"
+    reply.save()
+    read = issue.discussions.get(discussion.id)
+    same(([each["body"] for each in read.attributes["notes"]], read.individual_note), (["Which way?", "East"], False))
+    same(discussion.id in [each.id for each in issue.discussions.list(get_all=True)], True)
+    reply.delete()
+    same(len(issue.discussions.get(discussion.id).attributes["notes"]), 1)
+
+with check("award emoji: on an issue, an epic and a note"):
+    award = issue.awardemojis.create({"name": "thumbsup"})
+    same((award.name, award.awardable_type, project.issues.get(1).upvotes), ("thumbsup", "Issue", 1))
+    same(issue.awardemojis.get(award.id).attributes, award.attributes)
+    refused(GitlabCreateError, 409, lambda: issue.awardemojis.create({"name": "thumbsup"}), "taken")
+    award.delete()
+    same(issue.awardemojis.list(), [])
+    note = issue.notes.create({"body": "Well done"})
+    note.awardemojis.create({"name": "tada"})
+    same([each.name for each in note.awardemojis.list()], ["tada"])
+
 end()

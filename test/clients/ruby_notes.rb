@@ -31,4 +31,15 @@ check('notes: create_epic_note and epic_notes') do
   same Gitlab.epic_notes(group.id, epic.id, activity_filter: 'only_comments').map(&:body), ['Eight bells']
 end
 
+check('award emoji: of an issue and a note') do
+  made = Gitlab.create_award_emoji(project.id, 1, 'issue', 'thumbsup')
+  same [made.name, Gitlab.issue(project.id, 1).upvotes], ['thumbsup', 1]
+  same Gitlab.award_emoji(project.id, 1, 'issue', made.id).to_h, made.to_h
+  Gitlab.delete_award_emoji(project.id, 1, 'issue', made.id)
+  same Gitlab.award_emojis(project.id, 1, 'issue').length, 0
+  note = Gitlab.create_issue_note(project.id, 1, 'Well done')
+  Gitlab.create_note_award_emoji(project.id, 1, 'issue', note.id, 'tada')
+  same Gitlab.note_award_emojis(project.id, 1, 'issue', note.id).map(&:name), ['tada']
+end
+
 exit($failures.zero? ? 0 : 1)

@@ -69,7 +69,9 @@ function statusInContainer(line: Line, container: Container, asked: CellRequest)
   const isFound = owner === "own" || (owner === "above" && container.inherits);
   if (!isFound && !(owner !== "missing" && container.adminsFind && role === "administrator"))
     return container.missingStatus ?? 404;
-  if (container.inner && container.child !== undefined && !isOpen(asked) && lacks("guest")) return 404;
+  // The rule refuses an archived group before its children are looked up.
+  if (container.inner && container.child !== undefined && !isOpen(asked) && lacks("guest"))
+    return container.answers?.[state] ?? 404;
   if (container.child === "hidden member" && role !== "administrator") return 404;
   if (container.child === "oneself" && !isMember(container, caller)) return 404;
   if (role !== "administrator" && container.except?.some((level) => LEVELS[level] === levelIn(container, caller)))

@@ -48,7 +48,7 @@ export function noteVisibleIn(container: ProjectSeen | GroupSeen, actor: Actor |
   return sql`(${seesInternal ? sql`true` : sql`not note.internal`} and ${namesVisible(actor)})`;
 }
 
-export const maySeeInternal = (container: ProjectSeen | GroupSeen, actor: Actor | null): boolean =>
+const maySeeInternal = (container: ProjectSeen | GroupSeen, actor: Actor | null): boolean =>
   hasRole(actor, container, SEES_CONFIDENTIAL);
 
 /** Refuses those who may not write what only members from a role on see. */
