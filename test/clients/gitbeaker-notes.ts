@@ -43,7 +43,10 @@ await check("discussions: create, reply, change and remove", async () => {
   equal((await api.IssueDiscussions.editNote(project, 1, id, reply.id, { body: "East" })).body, "East");
   deepEqual(bodies((await api.IssueDiscussions.show(project, 1, id)).notes ?? []), ["Which way?", "East"]);
   await api.IssueDiscussions.removeNote(project, 1, id, reply.id);
-  equal((await api.IssueDiscussions.all(project, 1)).some((each) => each.id === id && each.notes?.length === 1), true);
+  equal(
+    (await api.IssueDiscussions.all(project, 1)).some((each) => each.id === id && each.notes?.length === 1),
+    true,
+  );
 });
 
 await check("award emoji: on an issue and a note", async () => {

@@ -5,12 +5,12 @@ import { refuseIfLocked } from "#domains/planning/notes/rights.ts";
 import { type Awardable, type AwardRow, awardsOf, requireAward } from "./queries.ts";
 
 /** Names that mean the same emoji; votes are counted by one of them. */
-const ALIASES: Readonly<Record<string, string>> = {
-  "+1": "thumbsup",
-  "-1": "thumbsdown",
-  thumbs_up: "thumbsup",
-  thumbs_down: "thumbsdown",
-};
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ["+1", "thumbsup"],
+  ["-1", "thumbsdown"],
+  ["thumbs_up", "thumbsup"],
+  ["thumbs_down", "thumbsdown"],
+]);
 
 /** How many different emoji one person may give to one thing. */
 const MAX_AWARDS = 50;
@@ -28,7 +28,7 @@ export async function giveAward(tx: Tx, thing: Awardable, actor: Actor, given: s
   const lower = given.toLowerCase();
   return tx
     .insertInto("award_emoji")
-    .values({ [thing.column]: thing.id, user_id: actor.user.id, name: ALIASES[lower] ?? lower })
+    .values({ [thing.column]: thing.id, user_id: actor.user.id, name: ALIASES.get(lower) ?? lower })
     .returning(["id", "user_id", "name", "created_at", "updated_at"])
     .executeTakeFirstOrThrow();
 }
