@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { levelInGroup, levelInProject } from "#access/levels.ts";
 import { LEVELS } from "#access/roles.ts";
 import type { Db } from "#db/database.ts";
+import type { LabelledItem } from "./labels.ts";
 import { groupOpenToUser, issuesUsableByUser, SEES_CONFIDENTIAL } from "./visibility.ts";
 
 /** More people of one text are not told. */
@@ -74,4 +75,26 @@ export async function readersOfEpic(db: Db, epic: EpicSeen, usernames: readonly 
     where lower(u.username) = any(${usernames}::text[]) and u.state = 'active' and n.id = ${epic.group_id}
       and (u.admin or ${sees}) order by u.id`.execute(db);
   return rows.map(({ id }) => id);
+}
+
+/** Those of some people who may see a note on an item; an internal one is for those who see confidential items by a role. */
+export async function readersOfNote(
+  db: Db,
+  { column, id }: LabelledItem,
+  usernames: readonly string[],
+  internal: boolean,
+): Promise<number[]> {
+  if (usernames.length === 0) return [];
+  if (column === "issue_id") {
+    const { rows } = await sql<IssueSeen>`
+      select i.project_id, i.confidential, i.author_id,
+        array(select a.user_id from issue_assignees a where a.issue_id = i.id) as assignee_ids
+      from issues i where i.id = ${id}`.execute(db);
+    const [issue] = rows;
+    const seen = issue && internal ? { ...issue, confidential: true, author_id: null, assignee_ids: [] } : issue;
+    return seen ? readersOfIssue(db, seen, usernames) : [];
+  }
+  const { rows } = await sql<EpicSeen>`select e.group_id, e.confidential from epics e where e.id = ${id}`.execute(db);
+  const [epic] = rows;
+  return epic ? readersOfEpic(db, { ...epic, confidential: epic.confidential || internal }, usernames) : [];
 }

@@ -4,7 +4,9 @@ import { hasRole } from "#access/containers.ts";
 import type { Tx } from "#db/database.ts";
 import { unprocessable } from "#lib/refusal.ts";
 import type { LabelledItem } from "#domains/planning/items/labels.ts";
+import { mentionsIn, newMentions, readersOfNote } from "#domains/planning/items/mentions.ts";
 import { createNotes } from "#domains/planning/items/notes.ts";
+import { updateTodos } from "#domains/planning/items/todos.ts";
 import { requireSeesInternal } from "#domains/planning/items/visibility.ts";
 import type { NewIssueNote } from "./params.ts";
 import { lockNote, noNote, type NoteRow, type NotesOf } from "./queries.ts";
@@ -37,6 +39,8 @@ export async function createComment(
   const createdAt = mayDate ? params.created_at : undefined;
   const authorId = of.actor.user.id;
   const [note] = await createNotes(tx, of, [{ body: params.body, authorId, internal, createdAt, discussionId }]);
+  const mentioned = await readersOfNote(tx, of, mentionsIn(params.body), internal);
+  await updateTodos(tx, of, authorId, { mentioned });
   return note ?? noNote();
 }
 
@@ -51,6 +55,8 @@ export async function changeNote(tx: Tx, of: WritableNotes, id: number, body: st
     .where("id", "=", id)
     .returning("updated_at")
     .executeTakeFirstOrThrow();
+  const mentioned = await readersOfNote(tx, of, newMentions(body, note.body), note.internal);
+  await updateTodos(tx, of, of.actor.user.id, { mentioned });
   return { ...note, body, updated_at };
 }
 

@@ -98,6 +98,26 @@ describe("to-dos", () => {
     );
   });
 
+  test("whoever is mentioned in a note has one, if they may see the note, and a comment completes one's own", async () => {
+    const { issues, epics, member } = await place();
+    const [guest, planner] = [await member("guest"), await member("planner")];
+    const body = `@${guest.username} and @${planner.username}`;
+    for (const path of [issues, epics]) {
+      const { iid, id } = await create(path, {});
+      const notes = `${path}/${iid}/notes`;
+      await create(notes, { body, internal: true });
+      assert.deepEqual([await told(guest), await told(planner)], [[], [`mentioned ${id}`]]);
+      const note = await create(notes, { body: `@${guest.username}` });
+      assert.deepEqual(await told(guest), [`mentioned ${id}`]);
+      await create(notes, { body: "I will" }, planner);
+      assert.deepEqual(await told(planner), []);
+      await change(`${notes}/${note.id}`, { body });
+      assert.deepEqual(await told(planner), [`mentioned ${id}`]);
+      await create(notes, { body: "Seen" }, guest);
+      await create(notes, { body: "Seen" }, planner);
+    }
+  });
+
   test("nobody is told of what they may not see", async () => {
     const { issues, epics, member } = await place();
     const [guest, planner, stranger] = [await member("guest"), await member("planner"), await links.app.makeUser()];
