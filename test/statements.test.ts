@@ -17,7 +17,7 @@ import { fixtures, makeFixtures, makeFixtureContext } from "./support/fixtures.t
 
 const ROWS = 24;
 /** Token, path, container, item, page, count, and related rows, each once for all rows. */
-const MAX_STATEMENTS = 13;
+const MAX_STATEMENTS = 12;
 /** How many rows a list must show for one statement per row to be noticed: the first page shows two. */
 const MIN_ROWS = 4;
 

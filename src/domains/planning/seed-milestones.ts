@@ -2,8 +2,8 @@ import type { SeedStep } from "#db/seed.ts";
 import { dice, type SeedSize } from "#domains/foundation/seed.ts";
 
 /**
- * Every top-level group has three milestones and every tenth project three. The first group has 500 more and the first
- * project 15,000: more than a list sorts. A quarter of the issues has one of the first three of its project, and an
+ * Every top-level group has three milestones and every tenth project three. The first group and the first project have
+ * 15,000 more: more than a list sorts. A quarter of the issues has one of the first three of its project, and an
  * eighth one of the top-level group.
  */
 export const seedMilestones: SeedStep<SeedSize> = {
@@ -30,7 +30,7 @@ const MILESTONES = `
     case when k % 3 = 0 then 'closed' else 'active' end, case when k % 5 > 0 then day end,
     case when k % 5 > 0 then day + 13 end, '2021-01-01T00:00:00Z'::timestamptz + n * interval '7 minutes'
   from (
-    select id as group_id, null::bigint as project_id, n, case n when 1 then 503 else 3 end as count, 'Release' as word
+    select id as group_id, null::bigint as project_id, n, case n when 1 then 15003 else 3 end as count, 'Release' as word
     from (
       select id, row_number() over (order by id) as n from namespaces where kind = 'group' and parent_id is null
     ) g

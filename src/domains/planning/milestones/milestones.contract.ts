@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import type { Contract, FixtureContext, Parent } from "#test/contract.ts";
 import { inGroup, inProject, READ, WRITE } from "#test/matrix/line.ts";
 import { at, insert, insertForIds, project, word } from "#test/matrix/rows.ts";
-import { any, FIRST, list, none, PLACES } from "#test/plans/request.ts";
+import { any, costly, FIRST, list, none, PLACES } from "#test/plans/request.ts";
 
 const MILESTONE = { child: "milestone" } as const;
 const READ_ONLY = { answers: { archived: 403, "archived above": 403 } } as const;
@@ -83,7 +83,7 @@ export const contract: Contract = {
       ...list(`/groups/${largest}/milestones`, { filters: ["", any("title=Release 1")], places: FIRST }),
       ...list(`/groups/${group}/milestones`, {
         callers: ["member of the largest", "administrator"],
-        filters: [any("include_descendants=true")],
+        filters: [costly("include_descendants=true")],
         places: FIRST,
       }),
       ...list(`/projects/${project}/milestones/${common}/issues`, { places: FIRST }),
