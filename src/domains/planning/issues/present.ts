@@ -83,11 +83,13 @@ function presentTasks(description: string | null) {
   };
 }
 
+export const issueUrl = (site: string, path: string, iid: number) => `${site}/${path}/-/issues/${iid}`;
+
 function presentAddresses({ project_id, iid }: IssueRow, { site, path, from }: IssueSurroundings) {
   const project = `${site}/api/v4/projects/${project_id}`;
   const self = `${project}/issues/${iid}`;
   return {
-    web_url: `${site}/${path}/-/issues/${iid}`,
+    web_url: issueUrl(site, path, iid),
     references: { ...referencesTo("issue", iid, path, from) },
     _links: {
       self,

@@ -2,8 +2,11 @@ import { sql } from "kysely";
 import type { Static } from "typebox";
 import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
+import { referencesTo } from "#domains/planning/items/references.ts";
 import { issueVisibleTo } from "#domains/planning/items/visibility.ts";
-import type { Issue } from "#domains/planning/issues/entity.ts";
+import { issueUrl } from "#domains/planning/issues/present.ts";
+import type { IssueRow } from "#domains/planning/issues/queries.ts";
+import { pathsOf } from "#domains/planning/issues/views.ts";
 import type { LinkGraph } from "./entity.ts";
 import { ISSUES, type LinkedItem, type Viewer } from "./kinds.ts";
 import type { LinkRow } from "./queries.ts";
@@ -29,7 +32,8 @@ export async function linkGraph(
   const rows = await ISSUES.visible(db, viewer.actor, found.slice(0, MAX_NODES));
   const ids = rows.map(({ id }) => id);
   const edges = await linksAmong(db, ids);
-  const nodes = (await ISSUES.views(db, rows, viewer)).map(presentNode);
+  const { projects } = await pathsOf(db, [...new Set(rows.map(({ project_id }) => project_id))]);
+  const nodes = rows.map((row) => presentNode(row, projects.get(row.project_id) ?? "", viewer.site));
   return {
     nodes: nodes.toSorted((one, other) => one.id - other.id),
     edges: edges.slice(0, MAX_EDGES),
@@ -63,7 +67,7 @@ async function linksAmong(db: Db, ids: readonly number[]) {
   return rows;
 }
 
-const presentNode = ({ id, iid, project_id, title, state, confidential, web_url, references }: Issue) => ({
-  ...{ id, iid, project_id, title, state, confidential, web_url },
-  reference: references.full,
+const presentNode = ({ id, iid, project_id, title, state, confidential }: IssueRow, path: string, site: string) => ({
+  ...{ id, iid, project_id, title, state, confidential, web_url: issueUrl(site, path, iid) },
+  reference: referencesTo("issue", iid, path, path).full,
 });

@@ -103,6 +103,7 @@ export const contract: Contract = {
       where i.id = (select issue_id from notes where issue_id is not null group by 1 order by count(*) desc, 1 limit 1)
         and e.id = (select epic_id from notes where epic_id is not null group by 1 order by count(*) desc, 1 limit 1)`,
     requests: ({ project, iid, group, epic }) => [
+      ...list(`/projects/${project}/issues/${iid}`, { places: FIRST }),
       ...[`/projects/${project}/issues/${iid}/notes`, `/groups/${group}/epics/${epic}/notes`].flatMap((path) =>
         list(path, {
           filters: ["", "activity_filter=only_comments", any("activity_filter=only_activity")],
@@ -114,7 +115,7 @@ export const contract: Contract = {
     indexes: ({ project, iid, group, epic }) => ({
       notes_of_issue_by_created_at: `/projects/${project}/issues/${iid}/notes`,
       notes_of_epic_by_created_at: `/groups/${group}/epics/${epic}/notes`,
-      notes_comments_of_issue: `/projects/${project}/issues`,
+      notes_comments_of_issue: `/projects/${project}/issues/${iid}`,
     }),
   },
   fixtures: {
