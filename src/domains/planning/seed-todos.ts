@@ -3,7 +3,7 @@ import type { SeedSize } from "#domains/foundation/seed.ts";
 
 /**
  * Every second assignee of an issue has a to-do about it, a third of which are done. Root was mentioned in every twentieth
- * issue and in every epic with a description: in more than a list sorts.
+ * issue and every second epic: at the largest size in more than a list sorts.
  */
 export const seedTodos: SeedStep<SeedSize> = {
   name: "todos",

@@ -42,7 +42,10 @@ interface NamespaceNames {
   readonly full_name: string;
 }
 
-const presentIdentity = (row: IdentityRow, { full_path, full_name }: NamespaceNames): ProjectIdentity => ({
+export const presentIdentity = (
+  row: Omit<IdentityRow, "namespace_id">,
+  { full_path, full_name }: Omit<NamespaceNames, "id">,
+): ProjectIdentity => ({
   id: row.id,
   description: row.description === "" ? null : row.description,
   name: row.name,

@@ -1,11 +1,11 @@
 import { sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
-import { namespacesByIds } from "#domains/foundation/namespaces/queries.ts";
+import { fullName, fullPath, namespacesByIds } from "#domains/foundation/namespaces/queries.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { summariesOf } from "#domains/identity/users/queries.ts";
 import { presentNamespace } from "#domains/organization/namespaces/entity.ts";
-import { projectIdentities } from "#domains/organization/projects/identity.ts";
+import { presentIdentity } from "#domains/organization/projects/identity.ts";
 import type { Epic } from "#domains/planning/epics/entity.ts";
 import { epics } from "#domains/planning/epics/queries.ts";
 import { epicViews } from "#domains/planning/epics/views.ts";
@@ -64,14 +64,16 @@ async function issuesOf(db: Db, rows: readonly TodoRow[], viewer: TodoViewer): P
   if (ids.length === 0) return {};
   const found = await issues(db)
     .innerJoin("projects as p", "p.id", "i.project_id")
-    .select(["p.name", "p.path", "p.namespace_id", "p.description as about", "p.created_at as founded_at"])
+    .innerJoin("namespaces as n", "n.id", "p.namespace_id")
+    .select(["p.name", "p.path", "p.description as about", "p.created_at as founded_at"])
+    .select([fullPath("n").as("full_path"), fullName("n").as("full_name")])
     .where("i.id", "=", sql<number>`any(${ids}::bigint[])`)
     .execute();
-  const projects = await projectIdentities(
-    db,
-    found.map(({ project_id: id, name, path, namespace_id, about: description, founded_at: created_at }) => ({
-      ...{ id, name, path, namespace_id, description, created_at },
-    })),
+  const projects = new Map(
+    found.map(({ project_id: id, name, path, about: description, founded_at: created_at, ...namespace }) => [
+      id,
+      presentIdentity({ id, name, path, description, created_at }, namespace),
+    ]),
   );
   const views = await issueViews(db, found, viewer);
   return Object.fromEntries(
