@@ -63,6 +63,9 @@ export const contract: Contract = {
   },
   tables: ["milestones", "project_milestone_counters", "group_milestone_counters"],
   differing: ["title"],
+  unrepeatable: {
+    "POST /projects/:id/milestones/:milestone_id/promote": "the first milestone of a group creates its counter",
+  },
   plans: {
     // The project and the group with the most milestones, the largest group, a project in a subgroup, and two milestones.
     sample: `select

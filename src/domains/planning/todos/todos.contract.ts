@@ -37,6 +37,7 @@ export const contract: Contract = {
     "POST /projects/:id/issues/:issue_iid/todo": inProject("viewer", 201, WRITE, { ...MARK, child: "issue" }),
     "POST /groups/:id/epics/:epic_iid/todo": inGroup("viewer", 201, WRITE, { ...MARK, inner: true, child: "epic" }),
   },
+  unrepeatable: { "POST /todos/mark_as_done": "the second time nothing is pending" },
   tables: ["todos"],
   fixtures: { todo: { parents: ["user"], make: insertTodos } },
   plans: {
