@@ -118,7 +118,7 @@ export const contract: Contract = {
       child: "child epic",
     }),
     "GET /groups/:id/epics/:epic_iid/issues": inGroup("viewer", 200, READ, { ...EPIC, child: "epic with issues" }),
-    "POST /groups/:id/epics/:epic_iid/issues/:issue_id": inGroup("planner", 201, WRITE, {
+    "POST /groups/:id/epics/:epic_iid/issues/:epic_issue_id": inGroup("planner", 201, WRITE, {
       ...EPIC,
       ...READ_ONLY,
       child: "issue to plan",

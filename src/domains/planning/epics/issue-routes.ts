@@ -28,7 +28,7 @@ export const epicIssues = {
 
   add: endpoint({
     method: "POST",
-    path: "/groups/:id/epics/:epic_iid/issues/:issue_id",
+    path: "/groups/:id/epics/:epic_iid/issues/:epic_issue_id",
     summary: "Add an issue to an epic; it leaves the epic that it was in",
     ...PREMIUM,
     access: planner,
@@ -36,7 +36,7 @@ export const epicIssues = {
     returns: EpicIssue,
     audit: "epic_issue_added",
     async handle({ params, audit, ...write }) {
-      const joined = await addIssue(write, params.epic_iid, params.issue_id);
+      const joined = await addIssue(write, params.epic_iid, params.epic_issue_id);
       audit(targetOf(joined));
       return epicIssueView(write.tx, joined, write);
     },

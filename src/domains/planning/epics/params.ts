@@ -100,6 +100,10 @@ const NAMED = { atLeastOneOf: [Object.keys(position)] };
 
 export const ChildEpicPosition = Type.Object({ ...ChildEpicId.properties, ...position }, NAMED);
 
-export const IssueOfEpicId = Type.Object({ ...EpicId.properties, issue_id: Id });
+/** A path has one name for its last part: here it is the issue, later its place in the epic. */
+export const IssueOfEpicId = Type.Object({
+  ...EpicId.properties,
+  epic_issue_id: Type.Integer({ minimum: 0, description: "The id of the issue" }),
+});
 export const EpicIssueId = Type.Object({ ...EpicId.properties, epic_issue_id: Id });
 export const EpicIssuePosition = Type.Object({ ...EpicIssueId.properties, ...position }, NAMED);
