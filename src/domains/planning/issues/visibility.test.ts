@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { TestUser } from "#test/support/app.ts";
+import { freshDatabase } from "#test/support/postgres.ts";
 import { type IssueProject, type IssuesApp, issuesApp } from "./test-support.ts";
 
 describe("who sees issues", () => {
   let on: IssuesApp;
   before(async () => {
-    on = await issuesApp();
+    on = await issuesApp(await freshDatabase());
   });
   after(() => on.app.close());
 
