@@ -103,11 +103,15 @@ describe("order of checks below a project or group", () => {
 
   test("every write: visible but not allowed is 403 before parameters and children are checked", async () => {
     const [group, project] = [await place("group", "public"), await place("project", "public")];
-    // Everybody who sees an issue may write about it; what else they may do depends on the issue.
-    const forAnyone = /\/(star|unstar)$|^\/projects\/:id\/issues(\/|$)/;
+    // Everybody who sees an issue or an epic may write about it; what else they may do depends on the issue.
+    const forAnyone = [
+      /\/(star|unstar)$/,
+      /^\/projects\/:id\/issues(\/|$)/,
+      /\/epics\/:epic_i?id\/(notes|discussions|award_emoji|todo|(un)?subscribe)(\/|$)/,
+    ];
     let tried = 0;
     for (const { method, path, at } of nested) {
-      if (method === "GET" || forAnyone.test(path)) continue;
+      if (method === "GET" || forAnyone.some((some) => some.test(path))) continue;
       const id = (path.startsWith("/groups") ? group : project).split("/")[2] ?? "";
       const reason = path.includes("/repository/")
         ? /^403 Forbidden - You are not allowed to push code to this project$/

@@ -16,6 +16,8 @@ const WITHOUT: Readonly<Record<string, string>> = {
   "DELETE /user/sessions/:id": "a session changes with every use",
   "DELETE /user/sessions": "these are many",
   "DELETE /user/two_factor": "it is on or off",
+  "DELETE /groups/:id/epics/:epic_iid/epics/:child_epic_id": "the child stays; that it is one has no time",
+  "DELETE /groups/:id/epics/:epic_iid/issues/:epic_issue_id": "the issue stays; its place has no time",
   "DELETE /projects/:id/repository/files/:file_path": "git keeps no times of files; last_commit_id is the condition",
   "DELETE /projects/:id/repository/branches/:branch": "git keeps no times of refs",
   "DELETE /projects/:id/repository/tags/:tag_name": "git keeps no times of refs",
