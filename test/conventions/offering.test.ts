@@ -49,7 +49,24 @@ const RESTRICTED = {
   "GET /jobqueue/process_metrics": "self-managed dedicated",
   "GET /jobqueue/job_stats": "self-managed dedicated",
   "GET /jobqueue/compound_metrics": "self-managed dedicated",
+  "GET /groups/:id/epics/:epic_id/resource_label_events": "premium",
+  "GET /groups/:id/epics/:epic_id/resource_label_events/:resource_label_event_id": "premium",
+  "GET /groups/:id/related_epic_links": "ultimate",
+  "GET /groups/:id/epics/:epic_iid/related_epics": "ultimate",
+  "POST /groups/:id/epics/:epic_iid/related_epics": "ultimate",
+  "DELETE /groups/:id/epics/:epic_iid/related_epics/:related_epic_link_id": "ultimate",
 };
+
+/** Whatever else belongs to an epic needs the plan that has epics. */
+const OF_EPICS = / \/groups\/:id\/epics(?:\/|$)/;
+
+/** What the documents call deprecated. */
+const DEPRECATED = [
+  ...["GET /projects/:id/clusters", "GET /projects/:id/clusters/:cluster_id", "POST /projects/:id/clusters/user"],
+  ...["PUT /projects/:id/clusters/:cluster_id", "DELETE /projects/:id/clusters/:cluster_id"],
+  "POST /projects/:id/clusters/:cluster_id/probe",
+  ...Object.keys(RESTRICTED).filter((name) => /\/resource_label_events|\/related_epic/.test(name)),
+];
 
 async function installed(env: Record<string, string>, work: (app: TestApp) => Promise<void>) {
   const app = await testApp({ env, resources: { ...resources, gated } });
@@ -78,7 +95,18 @@ describe("offering and plan", () => {
       const places = [plan, offering?.join(" ")].filter((place) => place !== undefined).join(", ");
       return places === "" ? [] : [[`${method} ${path}`, places] as const];
     });
-    assert.deepEqual(Object.fromEntries(restricted), RESTRICTED);
+    const ofEpics = operationsOf(resources)
+      .map(({ endpoint: { method, path } }) => `${method} ${path}`)
+      .filter((name) => OF_EPICS.test(name));
+    const expected = { ...Object.fromEntries(ofEpics.map((name) => [name, "premium"])), ...RESTRICTED };
+    assert.deepEqual(Object.fromEntries(restricted), expected);
+  });
+
+  test("endpoints are deprecated that the documents say", () => {
+    const deprecated = operationsOf(resources).flatMap(({ endpoint: { method, path, deprecated: since } }) =>
+      since === undefined ? [] : [`${method} ${path}`],
+    );
+    assert.deepEqual(deprecated.toSorted(), DEPRECATED.toSorted());
   });
 
   test("the default installation has everything", () =>
