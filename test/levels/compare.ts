@@ -16,8 +16,9 @@ import { order } from "#db/lists/order.ts";
 import type { MemberContainer } from "#domains/organization/members/access.ts";
 import { listMembers } from "#domains/organization/members/list.ts";
 import { everySource, members } from "#domains/organization/members/queries.ts";
-import { epicVisibleIn, epicVisibleTo, issueVisibleIn, issueVisibleTo } from "#domains/planning/items/visibility.ts";
-import { modelOf, type Who } from "./model.ts";
+import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
+import { compareItems, compareReaders } from "./items.ts";
+import { inOrder, modelOf, nameOf, type Who } from "./model.ts";
 import { groupId, type Container, itemId, projectId, userId, type World } from "./world.ts";
 
 const administrator = actorOf(0, true, false);
@@ -53,7 +54,8 @@ export async function compare(databases: Databases, world: World): Promise<{ pai
   const wrong = await Promise.all([
     ...everyone.map((who) => comparePoints(databases, world, who)),
     ...everyone.map((who) => compareLists(databases, world, who)),
-    ...everyone.map((who) => compareItems(databases, world, who)),
+    ...everyone.map((who) => compareItems(databases, world, who, actorIn(world, who))),
+    ...world.items.map((item, at) => compareReaders(databases, world, item, itemId(at))),
     ...model.everything.map((place) => compareMembers(databases, world, place)),
   ]);
   return { pairs: everyone.length * model.everything.length, wrong: wrong.flat() };
@@ -127,36 +129,6 @@ async function compareLists(databases: Databases, world: World, who: Who): Promi
   return (await Promise.all(differences)).flat();
 }
 
-/** The conditions for the items of one place that the caller may see. */
-async function compareItems(databases: Databases, world: World, who: Who): Promise<string[]> {
-  const { everything, sees, uses, seesItem } = modelOf(world);
-  const actor = actorIn(world, who);
-  const places = everything.filter((place) => sees(who, place) && ("group" in place || uses(who, place, "issues")));
-  const differences = places.map(async (place) => {
-    const expected = world.items.flatMap((item, at) =>
-      JSON.stringify(item.of) === JSON.stringify(place) && seesItem(who, item) ? itemId(at) : [],
-    );
-    const given = await itemsIn(databases, actor, place);
-    const [told, wanted] = [inOrder(given), inOrder(expected)];
-    return told === wanted ? [] : [`${nameOf(who)} sees the items ${told} of ${JSON.stringify(place)}, not ${wanted}`];
-  });
-  return (await Promise.all(differences)).flat();
-}
-
-async function itemsIn(databases: Databases, actor: Actor | null, place: Container): Promise<number[]> {
-  const group = "group" in place ? await visibleGroup(databases, actor, groupId(place.group)) : undefined;
-  const project = "project" in place ? await visibleProject(databases, actor, projectId(place.project)) : undefined;
-  if (group)
-    return idsOf(sql`select e.id from epics e where e.group_id = ${group.id} and ${epicVisibleIn(group, actor)}`);
-  if (!project || !mayUse(actor, project, "issues")) return [];
-  return idsOf(sql`select i.id from issues i where i.project_id = ${project.id} and ${issueVisibleIn(project, actor)}`);
-
-  async function idsOf(rows: RawBuilder<unknown>) {
-    const found = await sql<{ id: number }>`${rows}`.execute(databases.read);
-    return found.rows.map(({ id }) => id);
-  }
-}
-
 async function compareMembers(databases: Databases, world: World, place: Container): Promise<string[]> {
   const { level } = modelOf(world);
   const { read } = databases;
@@ -195,8 +167,6 @@ const joined = (alias: "p" | "n", sources: readonly TableSource[]) =>
     sql` union all `,
   );
 
-const nameOf = (who: Who) => (who === null ? "nobody" : `user ${who}`);
-const inOrder = (ids: readonly number[]) => `[${ids.toSorted((a, b) => a - b).join(", ")}]`;
 const pairs = (levels: readonly (readonly [id: number, level: number])[]) =>
   levels
     .toSorted(([a], [b]) => a - b)

@@ -27,7 +27,12 @@ const STATEMENTS: readonly Mistake[] = [
   ["confidential issues are not for their author", "i.author_id = ", "0 = "],
   ["confidential issues are not for who works on them", "own.issue_id = i.id", "own.issue_id = 0"],
   ["confidential epics are for everybody", "not e.confidential or", "true or"],
-  ["anonymous callers see confidential issues", "and not i.confidential)", "and true)"],
+  ["anonymous callers see confidential issues", "(not i.confidential or false)", "true"],
+  ["internal notes are for everybody", "(not note.internal and", "(true and"],
+  ["notes that name a hidden issue are for everybody", "i.id = note.other_issue_id and", "true or"],
+  ["those who work on a confidential issue are not told", "u.id = any(", "0 = any("],
+  ["external users are told of what is internal", "when u.external then 20", "when false then 20"],
+  ["administrators are not told", "(u.admin or", "(false or"],
   ["a list of members takes a share for a membership", "least(m.access_level, s.most)", "m.access_level"],
 ];
 

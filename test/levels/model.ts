@@ -3,6 +3,9 @@ import type { Container, World, WorldItem } from "./world.ts";
 /** The caller: a user of the world, or null if anonymous. */
 export type Who = number | null;
 
+export const nameOf = (who: Who) => (who === null ? "nobody" : `user ${who}`);
+export const inOrder = (ids: readonly number[]) => `[${ids.toSorted((a, b) => a - b).join(", ")}]`;
+
 /**
  * The rules without any SQL: the level in a container is the highest of the user's membership there, of those in the
  * groups above it, and of those through shares of the container and of the groups above it.
@@ -92,13 +95,19 @@ export function modelOf(world: World) {
    * lets in. Confidential ones take a Planner, or are one's own.
    */
   function seesItem(who: Who, { of, confidential, author, assignee }: WorldItem): boolean {
-    const group = "group" in of ? world.groups[of.group] : undefined;
-    const isLetIn = group
-      ? isAdministrator(who) || isOpen(who, group.visibility) || level(who, of) >= 10
-      : uses(who, of, "issues");
-    if (!isLetIn || !confidential || isAdministrator(who) || level(who, of) >= 15) return isLetIn;
-    return who !== null && !group && (author === who || assignee === who);
+    if (!isLetIn(who, of) || !confidential || isManager(who, of)) return isLetIn(who, of);
+    return who !== null && "project" in of && (author === who || assignee === who);
   }
 
-  return { level, sees, uses, seesItem, everything };
+  const isManager = (who: Who, of: Container) => isAdministrator(who) || level(who, of) >= 15;
+
+  function isLetIn(who: Who, of: Container): boolean {
+    if ("project" in of) return uses(who, of, "issues");
+    return isAdministrator(who) || isOpen(who, world.groups[of.group]?.visibility ?? 0) || level(who, of) >= 10;
+  }
+
+  /** Internal notes take a Planner, also on what is one's own. */
+  const seesInternal = (who: Who, item: WorldItem) => isLetIn(who, item.of) && isManager(who, item.of);
+
+  return { level, sees, uses, seesItem, seesInternal, everything };
 }

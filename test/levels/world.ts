@@ -131,7 +131,7 @@ export const projectId = (at: number) => at + 1;
 /** Issues and epics share the numbers of their list. */
 export const itemId = (at: number) => at + 1;
 
-/** Creates the users of all worlds; the actor in each comparison says whether they are external or administrators. */
+/** Creates the users of all worlds; each world says anew which of them are external or administrators. */
 export async function makeUsers({ write }: Databases) {
   await sql`
     with spaces as (
@@ -192,6 +192,11 @@ export const build = (databases: Databases, world: World): Promise<void> =>
       from jsonb_to_recordset(${JSON.stringify(shares)}::jsonb)
         as s (with_group_id bigint, group_id bigint, project_id bigint, level smallint, ends integer)`.execute(tx);
     await buildItems(tx, world);
+    const users = world.users.map((user, at) => ({ id: userId(at), ...user }));
+    await sql`
+      update users set admin = u.admin, external = u.external
+      from jsonb_to_recordset(${JSON.stringify(users)}::jsonb) as u (id bigint, admin boolean, external boolean)
+      where users.id = u.id`.execute(tx);
   });
 
 /** Inserts the issues and epics of a world, after everything that they refer to. */
