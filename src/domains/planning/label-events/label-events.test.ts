@@ -44,6 +44,11 @@ describe("label events", () => {
     assert.equal(body[2].created_at, body[3].created_at);
     const [first] = body;
     assert.deepEqual([first.user.username, first.resource_type, first.resource_id], [user.username, "Issue", issue.id]);
+    assert.deepEqual(Object.keys(first), [
+      ...["id", "user", "created_at", "resource_type", "resource_id", "label", "action"],
+    ]);
+    for (const name of ["id", "name", "username", "state", "avatar_url", "web_url"])
+      assert.ok(name in first.user, name);
     assert.deepEqual(Object.keys(first.label).toSorted(), [
       ...["color", "description", "description_html", "id", "name", "text_color"],
     ]);
@@ -59,7 +64,28 @@ describe("label events", () => {
     assert.equal((await call(`${path}/${epic.id}/${EVENTS}/${byId.body[1].id}`)).body.label.name, "two");
     assert.match(byId.headers["deprecation"] ?? "", /^@\d+$/);
     const other = await labelledEpic();
+    assert.equal((await call(`${path}/${other.epic.id}/${EVENTS}`)).status, 404, "the id of another group's epic");
     assert.equal((await call(`${path}/${other.epic.id + 1000}/${EVENTS}`)).status, 404);
+  });
+
+  test("an id comes before a number that is the same", async () => {
+    const { group, epic, path } = await labelledEpic();
+    const { id } = await links.epic(group, { iid: epic.id });
+    assert.equal((await call(`${path}/${epic.id}/${EVENTS}`)).body[0].resource_id, epic.id);
+    assert.deepEqual((await call(`${path}/${id}/${EVENTS}`)).body, []);
+  });
+
+  test("those of a confidential epic are as hidden as it is", async () => {
+    const { group, epic, path } = await labelledEpic();
+    const guest = await links.app.makeUser();
+    await links.insert.member(guest, { group_id: group }, "guest");
+    const [{ id }] = (await call(`${path}/${epic.id}/${EVENTS}`, guest)).body;
+    await links.app.put(`${path}/${epic.iid}`, { token: user.token, payload: { confidential: true } });
+    for (const below of [EVENTS, `${EVENTS}/${id}`]) {
+      const hidden = await call(`${path}/${epic.id}/${below}`, guest);
+      assert.deepEqual([hidden.status, hidden.text], [404, (await call(`${path}/999999999/${below}`, guest)).text]);
+      assert.equal((await call(`${path}/${epic.iid}/${below}`, guest)).status, 404);
+    }
   });
 
   test("an event of something else is missing", async () => {

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
 import { testApp, type TestUser } from "#test/support/app.ts";
 import { type Item, linkApp, type LinkApp } from "./test-support.ts";
+
+const EPIC_FIELDS = [
+  ...["id", "iid", "color", "text_color", "group_id", "parent_id", "parent_iid", "title", "description"],
+  ...["confidential", "author", "start_date", "end_date", "due_date", "state", "web_url", "references", "created_at"],
+  ...["updated_at", "closed_at", "labels", "upvotes", "downvotes", "_links"],
+];
+const LINK_FIELDS = ["related_epic_link_id", "link_type", "link_created_at", "link_updated_at"];
 
 describe("links between epics", () => {
   let links: LinkApp;
@@ -34,6 +42,46 @@ describe("links between epics", () => {
     assert.deepEqual(await list(a), []);
   });
 
+  test("the records have the documented fields", async () => {
+    const [a, b] = await pair();
+    const made = await links.linked(user, a, b);
+    assert.equal(made.link_type, "relates_to", "the default type");
+    const [listed] = await list(a);
+    const lacks = (record: object, names: readonly string[]) => names.filter((name) => !(name in record));
+    assert.deepEqual(lacks(listed, [...EPIC_FIELDS, ...LINK_FIELDS]), []);
+    const [stored] = (await get(`/groups/${group}/related_epic_links?created_after=${made.created_at}`)).body;
+    for (const epic of [made.source_epic, made.target_epic, stored.source_epic, stored.target_epic]) {
+      assert.deepEqual(lacks(epic, EPIC_FIELDS), []);
+      assert.deepEqual(lacks(epic.references, ["short", "relative", "full"]), []);
+      assert.deepEqual(lacks(epic["_links"], ["self", "epic_issues", "group", "parent"]), []);
+    }
+  });
+
+  test("the epics of one are listed by the age of their links", async () => {
+    const item = await links.epic(group);
+    const [a, b, c] = [await links.epic(group), await links.epic(group), await links.epic(group)];
+    await links.linked(user, item, c);
+    await links.linked(user, a, item, "blocks");
+    await links.linked(user, item, b);
+    assert.deepEqual(
+      (await list(item)).map(({ id }: { id: number }) => id),
+      [c.id, a.id, b.id],
+    );
+  });
+
+  test("an epic has at most 100 links", async () => {
+    const [item, one] = await pair();
+    await sql`
+      with made as (
+        insert into epics (group_id, iid, title) select ${group}, 1000000 + n, 'x' from generate_series(1, 100) n returning id
+      )
+      insert into epic_links (source_id, target_id, link_type) select id, ${item.id}, 'relates_to' from made`.execute(
+      links.app.services.db.write,
+    );
+    const { status, body } = await links.link(user, one, item);
+    assert.deepEqual([status, body.message], [422, "An epic has at most 100 links"]);
+  });
+
   test("refusals are those of issue links", async () => {
     const [a, b] = await pair();
     await links.linked(user, a, b);
@@ -52,6 +100,35 @@ describe("links between epics", () => {
     assert.equal((await links.app.post(path, { token: user.token, payload: {} })).body.link_type, "blocks");
   });
 
+  test("the group of the target is named by its id or full path; null and a blank name that in the path", async () => {
+    const { full_path } = (await get(`/groups/${group}`)).body;
+    for (const target_group_id of [String(group), full_path, null, ""]) {
+      const [a, b] = await pair();
+      const payload = { target_group_id, target_epic_iid: String(b.iid) };
+      const { status, body } = await links.app.post(`${a.path}/related_epics`, { token: user.token, payload });
+      assert.deepEqual([status, body.target_epic?.id], [201, b.id]);
+    }
+    const [a] = await pair();
+    const refused = await links.app.post(`${a.path}/related_epics`, { token: user.token });
+    assert.deepEqual(
+      [refused.status, refused.body],
+      [400, { error: "target_group_id is missing, target_epic_iid is missing" }],
+    );
+  });
+
+  test("what is archived gets and loses no links, at either end", async () => {
+    const other = await links.group(user, "owner");
+    const [a, b, c] = [await links.epic(group), await links.epic(other), await links.epic(other)];
+    const { id } = await links.linked(user, a, b);
+    const { write } = links.app.services.db;
+    await write.updateTable("namespaces").set({ archived: true }).where("id", "=", other).execute();
+    assert.equal((await links.link(user, a, c)).status, 403);
+    assert.equal((await links.link(user, c, a)).status, 403);
+    for (const { path } of [a, b])
+      assert.equal((await links.app.delete(`${path}/related_epics/${id}`, { token: user.token })).status, 403);
+    assert.equal((await list(b)).length, 1);
+  });
+
   test("a parent is not linked to its child", async () => {
     const parent = await links.epic(group);
     const child = await links.epic(group, { parent_id: parent.id });
@@ -68,7 +145,15 @@ describe("links between epics", () => {
     assert.equal((await links.link(user, own, theirs)).status, 403);
     assert.equal((await links.link(user, theirs, own)).status, 403);
     await links.insert.member(user, { group_id: open }, "guest");
-    await links.linked(user, theirs, own);
+    const { id } = await links.linked(user, theirs, own);
+    await links.app.services.db.write
+      .deleteFrom("members")
+      .where("group_id", "=", open)
+      .where("user_id", "=", user.id)
+      .execute();
+    for (const { path } of [own, theirs])
+      assert.equal((await links.app.delete(`${path}/related_epics/${id}`, { token: user.token })).status, 403);
+    assert.equal((await list(own)).length, 1, "who sees both groups still sees the link");
   });
 
   test("everyone reads the links of a public group", async () => {

@@ -4,7 +4,7 @@ import type { Actor } from "#access/principal.ts";
 import { needsRole } from "#access/roles.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
-import { missing } from "#lib/refusal.ts";
+import { forbidden, missing } from "#lib/refusal.ts";
 import { EpicId } from "#domains/planning/epics/params.ts";
 import { type EpicRow, requireEpic } from "#domains/planning/epics/queries.ts";
 import type { Services } from "#services.ts";
@@ -108,8 +108,10 @@ async function requireGroup({ db }: Pick<Services, "db">, actor: Actor, id: numb
   return group;
 }
 
+/** Refuses a caller who may not link the epics of a group. */
 function requireGuest(actor: Actor, group: GroupSeen) {
   if (!hasRole(actor, group, "guest")) throw needsRole("guest", "group");
+  if (group.archived) throw forbidden("The group is archived");
 }
 
 const targetOf = ({ id, source_id, target_id, link_type }: LinkRow, { iid, group_id }: EpicRow) =>

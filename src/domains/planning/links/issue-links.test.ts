@@ -3,6 +3,13 @@ import { after, before, describe, test } from "node:test";
 import type { TestUser } from "#test/support/app.ts";
 import { type Item, linkApp, type LinkApp } from "./test-support.ts";
 
+const ISSUE_FIELDS = [
+  ...["id", "iid", "project_id", "created_at", "updated_at", "title", "state", "assignees", "assignee", "labels"],
+  ...["author", "description", "milestone", "user_notes_count", "due_date", "web_url", "confidential", "weight"],
+];
+const LINK_FIELDS = ["issue_link_id", "link_type", "link_created_at", "link_updated_at"];
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
 describe("issue links", () => {
   let links: LinkApp;
   let user: TestUser;
@@ -38,6 +45,18 @@ describe("issue links", () => {
     }
   });
 
+  test("the records have the documented fields", async () => {
+    const [a, b] = await pair();
+    const made = await links.linked(user, a, b);
+    assert.deepEqual(Object.keys(made), ["id", "source_issue", "target_issue", "link_type"]);
+    const [listed] = await list(a);
+    const lacks = (record: object, names: readonly string[]) => names.filter((name) => !(name in record));
+    assert.deepEqual(lacks(listed, [...ISSUE_FIELDS, "subscribed", ...LINK_FIELDS]), []);
+    for (const issue of [made.source_issue, made.target_issue]) assert.deepEqual(lacks(issue, ISSUE_FIELDS), []);
+    for (const time of [listed.link_created_at, listed.link_updated_at]) assert.match(time, TIME);
+    assert.equal(listed.state, "opened");
+  });
+
   test("links are listed by age, all of them on one page", async () => {
     const item = await links.issue(project);
     const others = await Promise.all(Array.from({ length: 25 }, () => links.issue(project)));
@@ -59,10 +78,33 @@ describe("issue links", () => {
     const wrong = await send({ target_project_id: project, target_issue_iid: b.iid, link_type: "likes" });
     assert.deepEqual(wrong.body, { error: "link_type does not have a valid value" });
     const made = await send({ target_project_id: null, target_issue_iid: String(b.iid) });
-    assert.equal(made.status, 201);
+    assert.deepEqual([made.status, made.body.link_type], [201, "relates_to"], "the default type");
     const c = await links.issue(project);
     const inQuery = `${a.path}/links?target_project_id=&target_issue_iid=${c.iid}&link_type=blocks`;
     assert.equal((await links.app.post(inQuery, { token: user.token })).body.link_type, "blocks");
+  });
+
+  test("the project of the target is named by its id or full path, and the type may be null", async () => {
+    const [a, b] = await pair();
+    const { path_with_namespace } = (await get(`/projects/${project}`)).body;
+    for (const target_project_id of [String(project), path_with_namespace]) {
+      const payload = { target_project_id, target_issue_iid: b.iid, link_type: null };
+      const { status, body } = await links.app.post(`${a.path}/links`, { token: user.token, payload });
+      assert.deepEqual([status, body.target_issue?.id, body.link_type], [201, b.id, "relates_to"]);
+      await links.app.delete(`${a.path}/links/${body.id}`, { token: user.token });
+    }
+  });
+
+  test("what is archived gets and loses no links, at either end", async () => {
+    const other = await links.project(user, "owner");
+    const [a, b, c] = [await links.issue(project), await links.issue(other), await links.issue(other)];
+    const { id } = await links.linked(user, a, b);
+    await links.app.services.db.write.updateTable("projects").set({ archived: true }).where("id", "=", other).execute();
+    assert.equal((await links.link(user, a, c)).status, 403);
+    assert.equal((await links.link(user, c, a)).status, 403);
+    for (const { path } of [a, b])
+      assert.equal((await links.app.delete(`${path}/links/${id}`, { token: user.token })).status, 403);
+    assert.equal((await list(b)).length, 1);
   });
 
   test("a second link between two issues is a conflict, in any direction and type", async () => {
