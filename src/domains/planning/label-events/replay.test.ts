@@ -9,13 +9,22 @@ const CALLERS = 4;
 
 type Step =
   | { readonly do: "set" | "add" | "remove"; readonly labels: readonly string[] }
-  | { readonly do: "delete"; readonly label: string };
+  | { readonly do: "delete"; readonly label: string }
+  | { readonly do: "move" };
 
 const someLabels = fc.subarray(NAMES);
 const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: fc.constantFrom("set", "add", "remove"), labels: someLabels }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("delete"), label: fc.constantFrom(...NAMES) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("move") }) },
 );
+
+/** An item, and for an issue the project that it may be moved to. */
+interface Target {
+  readonly path: string;
+  readonly labels: string;
+  readonly to?: number;
+}
 
 /** Replaying the events of an item in their order must give exactly the labels that it has. */
 describe("label events replayed", () => {
@@ -27,10 +36,16 @@ describe("label events replayed", () => {
   });
   after(() => links.app.close());
 
-  async function make(kind: "project" | "group") {
+  async function container(kind: "project" | "group"): Promise<number> {
     const [first, ...others] = users;
     const id = await (kind === "project" ? links.project(first!, "owner") : links.group(first!, "owner"));
     for (const user of others) await links.insert.member(user, { [`${kind}_id`]: id }, "planner");
+    return id;
+  }
+
+  async function make(kind: "project" | "group"): Promise<Target> {
+    const [first] = users;
+    const id = await container(kind);
     const items = kind === "project" ? "issues" : "epics";
     const { body } = await links.app.post(`/${kind}s/${id}/${items}`, {
       token: first!.token,
@@ -40,10 +55,32 @@ describe("label events replayed", () => {
     return { labels: `/${kind}s/${id}/labels`, path };
   }
 
-  async function run(target: { labels: string; path: string }, step: Step, { token }: TestUser) {
+  async function run(target: Target, step: Step, { token }: TestUser) {
+    if (step.do === "move") {
+      if (target.to === undefined) return links.app.get(target.path, { token });
+      return links.app.post(`${target.path}/move`, { token, payload: { to_project_id: target.to } });
+    }
     if (step.do === "delete") return links.app.delete(`${target.labels}/${step.label}`, { token });
     const name = step.do === "set" ? "labels" : `${step.do}_labels`;
     return links.app.put(target.path, { token, payload: { [name]: step.labels.join(",") } });
+  }
+
+  /** A project with some of the labels, to which the issue may be moved. */
+  async function destination(): Promise<number> {
+    const id = await container("project");
+    const { status } = await links.app.post(`/projects/${id}/issues`, {
+      token: users[0]!.token,
+      payload: { title: "Has labels", labels: "a,b,c" },
+    });
+    assert.equal(status, 201);
+    return id;
+  }
+
+  /** Compares every issue of the project that something was moved to; changes go on with the old issue. */
+  async function compareMoved({ to }: Target) {
+    if (to === undefined) return;
+    const { body } = await links.app.get(`/projects/${to}/issues`, { token: users[0]!.token });
+    for (const { iid } of body) await compare({ path: `/projects/${to}/issues/${iid}` });
   }
 
   async function compare({ path }: { path: string }) {
@@ -67,10 +104,10 @@ describe("label events replayed", () => {
   }
 
   for (const kind of ["project", "group"] as const) {
-    test(`give the labels of an item of a ${kind}, whoever changes them at once`, async () => {
+    test(`give the labels of an item of a ${kind}, whoever changes, deletes or moves at once`, async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(anyStep, { minLength: 4, maxLength: 16 }), async (steps) => {
-          const target = await make(kind);
+          const target = { ...(await make(kind)), ...(kind === "project" && { to: await destination() }) };
           // Each caller does every fourth step, all of them at the same time.
           await Promise.all(
             users.map(async (user, caller) => {
@@ -81,6 +118,7 @@ describe("label events replayed", () => {
             }),
           );
           await compare(target);
+          await compareMoved(target);
         }),
         { numRuns: 12 },
       );
