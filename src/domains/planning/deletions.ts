@@ -6,40 +6,54 @@ import type { Deletions } from "#domains/foundation/deletions/deletions.ts";
 
 type Batch = (tx: Tx, ids: readonly number[]) => Promise<number>;
 
-/** Tables with many rows for one issue or epic go first; the few of the others cascade with it. */
-const ofItems = (items: "issues" | "epics", column: "issue_id" | "epic_id", container: string): Batch[] => [
-  ...(["award_emoji", "notes", "label_events", "label_links"] as const).map(
-    (table) => (tx: Tx, ids: readonly number[]) =>
-      removeBatch(
-        tx,
-        table,
-        sql`${sql.ref(column)} in (select id from ${sql.table(items)} where ${sql.ref(container)} = any(${ids}::bigint[]))`,
-      ),
-  ),
-  removeWhere(items, sql.ref(container)),
-  // Items of projects that were moved away may still have its labels.
-  (tx, ids) =>
-    removeBatch(
-      tx,
-      "label_links",
-      sql`label_id in (select id from labels where ${sql.ref(container)} = any(${ids}::bigint[]))`,
-    ),
-  removeWhere("labels", sql.ref(container)),
-  // Or its milestones.
-  async (tx, ids) => {
-    const { numAffectedRows = 0n } = await sql`
-      update issues set milestone_id = null where id = any(array(
-        select i.id from milestones m join issues i on i.milestone_id = m.id
-        where ${sql.ref(`m.${container}`)} = any(${ids}::bigint[]) limit ${sql.lit(BATCH_ROWS)}))`.execute(tx);
-    return Number(numAffectedRows);
-  },
-  removeWhere("milestones", sql.ref(container)),
-];
+/** What issues and epics are called in the tables that refer to them. */
+const ITEMS = {
+  issues: { id: "issue_id", other: "other_issue_id", container: "project_id", links: "issue_links" },
+  epics: { id: "epic_id", other: "other_epic_id", container: "group_id", links: "epic_links" },
+} as const;
 
 const removeWhere =
-  (table: keyof Database, column: RawBuilder<unknown>): Batch =>
-  (tx, ids) =>
-    removeBatch(tx, table, sql`${column} = any(${ids}::bigint[])`);
+  (table: keyof Database, column: string, ids: (containerIds: readonly number[]) => RawBuilder<unknown>): Batch =>
+  (tx, containerIds) =>
+    removeBatch(tx, table, sql`${sql.ref(column)} in (${ids(containerIds)})`);
+
+/**
+ * Whatever refers to the items of deleted containers goes first, so that no batch of items takes a multiple of its rows
+ * along. Items, labels and milestones follow; labels and milestones may still be on items of projects that were moved away.
+ */
+function ofContainers(items: keyof typeof ITEMS): Batch[] {
+  const { id, other, container, links } = ITEMS[items];
+  const idsIn = (table: "issues" | "epics" | "labels") => (containerIds: readonly number[]) =>
+    sql`select id from ${sql.table(table)} where ${sql.ref(container)} = any(${containerIds}::bigint[])`;
+  const notesOn = (containerIds: readonly number[]) =>
+    sql`select id from notes where ${sql.ref(id)} in (${idsIn(items)(containerIds)})`;
+  const own = (containerIds: readonly number[]) => sql`select unnest(${containerIds}::bigint[])`;
+  return [
+    removeWhere("award_emoji", "note_id", notesOn),
+    ...(["award_emoji", "todos", "notes", "label_events", "label_links", "epic_issues"] as const).map((table) =>
+      removeWhere(table, id, idsIn(items)),
+    ),
+    ...(items === "issues" ? [removeWhere("issue_assignees", id, idsIn(items))] : []),
+    // Notes on other items that name one of these.
+    removeWhere("notes", other, idsIn(items)),
+    removeWhere(links, "source_id", idsIn(items)),
+    removeWhere(links, "target_id", idsIn(items)),
+    removeWhere(items, container, own),
+    removeWhere("label_links", "label_id", idsIn("labels")),
+    removeWhere("label_priorities", "label_id", idsIn("labels")),
+    removeWhere("labels", container, own),
+    (tx, containerIds) => clearMilestones(tx, container, containerIds),
+    removeWhere("milestones", container, own),
+  ];
+}
+
+async function clearMilestones(tx: Tx, container: string, containerIds: readonly number[]): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    update issues set milestone_id = null where id = any(array(
+      select i.id from milestones m join issues i on i.milestone_id = m.id
+      where ${sql.ref(`m.${container}`)} = any(${containerIds}::bigint[]) limit ${sql.lit(BATCH_ROWS)}))`.execute(tx);
+  return Number(numAffectedRows);
+}
 
 export const planningDeletions: Deletions = {
   columns: {
@@ -92,6 +106,6 @@ export const planningDeletions: Deletions = {
           reassignBatch(tx, table, column, id, newOwnerId),
     ),
   ],
-  ofProjects: ofItems("issues", "issue_id", "project_id"),
-  ofGroups: ofItems("epics", "epic_id", "group_id"),
+  ofProjects: ofContainers("issues"),
+  ofGroups: ofContainers("epics"),
 };
