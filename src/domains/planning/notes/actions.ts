@@ -22,7 +22,7 @@ export interface NoteWrite {
 
 export type NewNote = Pick<Static<typeof NewIssueNote>, "body" | "internal" | "confidential" | "created_at">;
 
-/** Comments on an issue or epic, which counts as a change of it. A reply names the note that began the discussion. */
+/** Comments on an issue or epic. A reply names the note that began the discussion. */
 export async function createComment(
   { tx, ignored }: NoteWrite,
   of: WritableNotes,
@@ -34,7 +34,7 @@ export async function createComment(
   if (internal) requireSeesInternal(of.container, of.actor, of.place);
   const mayDate = hasRole(of.actor, of.container, "owner");
   if (params.created_at !== undefined && !mayDate) ignored("created_at");
-  await touch(tx, of);
+  await lockItem(tx, of, internal);
   await refuseMore(tx, of);
   const createdAt = mayDate ? params.created_at : undefined;
   const authorId = of.actor.user.id;
@@ -69,9 +69,16 @@ export async function deleteNote(tx: Tx, of: WritableNotes, id: number): Promise
 
 const tableOf = ({ column }: LabelledItem) => sql.table(column === "issue_id" ? "issues" : "epics");
 
-/** Sets the time of change of an item, and locks it, so that those who comment at once are counted one after another. */
-async function touch(tx: Tx, item: LabelledItem) {
-  await sql`update ${tableOf(item)} set updated_at = now() where id = ${item.id}`.execute(tx);
+/**
+ * Locks an item, so that those who comment at once are counted one after another, and sets its time of change, unless
+ * the comment is internal: the time would tell of it to those who may not read it.
+ */
+async function lockItem(tx: Tx, item: LabelledItem, internal: boolean) {
+  await (
+    internal
+      ? sql`select from ${tableOf(item)} where id = ${item.id} for no key update`
+      : sql`update ${tableOf(item)} set updated_at = now() where id = ${item.id}`
+  ).execute(tx);
 }
 
 async function refuseMore(tx: Tx, { column, id }: NotesOf) {
