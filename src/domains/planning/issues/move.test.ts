@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
 import type { TestUser } from "#test/support/app.ts";
 import { accepted, type IssueProject, type IssuesApp, issuesApp } from "./test-support.ts";
+
+interface Note {
+  readonly body: string;
+  readonly system: boolean;
+  readonly internal: boolean;
+  readonly created_at: string;
+  readonly author: { readonly username: string };
+}
 
 describe("moving issues", () => {
   let on: IssuesApp;
@@ -60,6 +69,49 @@ describe("moving issues", () => {
     const again = await move(from, iid, to.id, user);
     assert.equal(again.status, 400);
     assert.match(again.text, /already been moved/);
+  });
+
+  test("the new issue has copies of the comments, in their discussions; system notes stay behind", async () => {
+    const { from, to, user } = await two();
+    const author = await on.member(from, "guest");
+    const { iid } = await on.create(from);
+    const old = `${from.issues}/${iid}`;
+    const send = async (path: string, payload: object, { token } = user) =>
+      accepted(await on.app.post(`${old}${path}`, { token, payload }), 201);
+    await send("/notes", { body: "First" }, author);
+    const { id } = await send("/discussions", { body: "Which way?" });
+    await send("/notes", { body: "Quietly", internal: true });
+    await send(`/discussions/${id}/notes`, { body: "West" }, author);
+    accepted(await on.put(from, iid, { state_event: "close" }, user), 200);
+    const moved = accepted(await move(from, iid, to.id, user), 201);
+    assert.equal(moved.user_notes_count, 4);
+    const told = ({ notes, individual_note }: { notes: Note[]; individual_note: boolean }) => [
+      ...notes.map((note) => `${note.author.username}: ${note.body}${note.internal ? " (internal)" : ""}`),
+      ...(individual_note ? [] : ["in a discussion"]),
+    ];
+    const comments = async (path: string) =>
+      (await on.get(`${path}/discussions`, user)).filter(({ notes: [note] }: { notes: Note[] }) => !note?.system);
+    const [before, now] = [await comments(old), await comments(`${to.issues}/${moved.iid}`)];
+    assert.deepEqual(now.map(told), [
+      [`${author.username}: First`],
+      [`${user.username}: Which way?`, `${author.username}: West`, "in a discussion"],
+      [`${user.username}: Quietly (internal)`],
+    ]);
+    assert.deepEqual(now.map(told), before.map(told));
+    const times = (found: { notes: Note[] }[]) => found.flatMap(({ notes }) => notes.map((note) => note.created_at));
+    assert.deepEqual(times(now), times(before));
+    assert.ok(now.every(({ id: copy }: { id: string }) => before.every((one: { id: string }) => one.id !== copy)));
+    const records = await on.get(`${to.issues}/${moved.iid}/notes?activity_filter=only_activity`, user);
+    assert.equal(records.length, 1, "where it was moved from");
+  });
+
+  test("no more comments are copied than fit into one answer", async () => {
+    const { from, to, user } = await two();
+    const { id, iid } = await on.create(from);
+    await sql`insert into notes (issue_id, body) select ${id}, repeat('x', 1048576) from generate_series(1, 9)`.execute(
+      on.app.services.db.write,
+    );
+    assert.equal(accepted(await move(from, iid, to.id, user), 201).user_notes_count, 8);
   });
 
   test("both projects must be managed, and the target must be another one that takes issues", async () => {

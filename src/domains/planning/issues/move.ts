@@ -5,6 +5,7 @@ import type { Actor } from "#access/principal.ts";
 import type { Databases } from "#db/database.ts";
 import { badRequest, forbidden, missing } from "#lib/refusal.ts";
 import { labelsByName } from "#domains/planning/items/labels.ts";
+import { copyComments } from "#domains/planning/items/notes.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import { recordChanges } from "#domains/planning/items/system-notes.ts";
 import { moveTodos } from "#domains/planning/items/todos.ts";
@@ -35,8 +36,8 @@ export async function targetOfMove(
 
 /**
  * Moves an issue to another project: a new issue there, and the old one is closed and refers to it. The new one has the
- * labels and the milestone that its project has by the same names. The issue is locked first, and the counter of the target by the last
- * statement, as in every other write, so that no two wait for each other.
+ * labels and the milestone that its project has by the same names, and copies of the comments. The issue is locked
+ * before the counter of the target, as in every other write, so that no two wait for each other.
  */
 export async function moveIssue(write: IssueWrite, target: ProjectSeen, iid: number): Promise<IssueRow> {
   const { tx, project, actor } = write;
@@ -57,6 +58,7 @@ export async function moveIssue(write: IssueWrite, target: ProjectSeen, iid: num
         closed_by_id = coalesce(old.closed_by_id, ${actor.user.id}), updated_at = now(), moved_to_id = issue.id
       from issue where old.id = ${issue.id}`,
   });
+  await copyComments(tx, issue.id, created.id);
   await moveTodos(tx, issue.id, created.id);
   await recordMove(write, { project, issue }, { project: target, issue: created });
   return issues(tx).where("i.id", "=", created.id).executeTakeFirstOrThrow();

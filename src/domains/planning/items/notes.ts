@@ -27,7 +27,7 @@ export interface CreatedNote {
   readonly body: string;
 }
 
-/** Stores notes on an issue or epic in their order. Every note is created here, comments as well as records of changes. */
+/** Stores notes on an issue or epic in their order: comments as well as records of changes. */
 export async function createNotes(
   tx: Tx,
   { column, id }: LabelledItem,
@@ -52,4 +52,28 @@ export async function createNotes(
     )
     .returning(["id", "author_id", "created_at", "updated_at", "system", "internal", "discussion_id", "body"])
     .execute();
+}
+
+/** How much of its comments an issue takes along when it is moved: as much as fits into one answer. */
+const MAX_COPIED_BYTES = 8 * 1024 ** 2;
+
+/**
+ * Copies the comments of an issue to another one with their authors, times and discussions, the oldest first. The caller
+ * has locked the issue, so that no comment is added meanwhile.
+ */
+export async function copyComments(tx: Tx, fromIssueId: number, toIssueId: number): Promise<void> {
+  await sql`
+    with copied as materialized (
+      select old.*, nextval(pg_get_serial_sequence('notes', 'id')) as new_id
+      from (
+        select id, author_id, body, internal, discussion_id, created_at, updated_at,
+          sum(octet_length(body)) over (order by id) as bytes
+        from notes where issue_id = ${fromIssueId} and not system order by id
+      ) old
+      where old.bytes <= ${sql.lit(MAX_COPIED_BYTES)}
+    )
+    insert into notes (id, issue_id, author_id, body, internal, discussion_id, created_at, updated_at)
+    select new_id, ${toIssueId}, author_id, body, internal,
+      case when discussion_id is not null then min(new_id) over (partition by discussion_id) end, created_at, updated_at
+    from copied`.execute(tx);
 }
