@@ -11,6 +11,7 @@ import { updateTodos } from "#domains/planning/items/todos.ts";
 import { requireColor } from "#domains/planning/items/colors.ts";
 import { type EpicWrite, labelsFrom } from "./new-epic.ts";
 import type { EpicChanges } from "./params.ts";
+import { recordParent } from "./parents.ts";
 import { type EpicRow, epics, lockEpic } from "./queries.ts";
 import { checkConfidential, lockParents, lockParent, placeBelow } from "./tree.ts";
 
@@ -34,6 +35,7 @@ export async function changeEpic(write: EpicWrite, params: EpicChanges): Promise
     .where("id", "=", epic.id)
     .execute();
   await recordChanges(tx, item, actor.user.id, changesOf("epic", epic, columns));
+  if (columns.parent_id !== undefined) await recordParent(tx, epic, columns.parent_id, actor.user.id);
   const changed = await epics(tx).where("e.id", "=", epic.id).executeTakeFirstOrThrow();
   const mentions = newMentions(params.description ?? null, epic.description);
   await updateTodos(tx, item, actor.user.id, { mentioned: await readersOfEpic(tx, changed, mentions) });

@@ -5,6 +5,7 @@ import { order } from "#db/lists/order.ts";
 import { epicVisibleTo } from "#domains/planning/items/visibility.ts";
 import type { EpicWrite } from "./new-epic.ts";
 import type { NewPosition } from "./params.ts";
+import { recordParent } from "./parents.ts";
 import { reposition } from "./positions.ts";
 import { type EpicRow, epics, lockEpic, noEpic, visibleEpics } from "./queries.ts";
 import { lockParents, lockChild, placeBelow } from "./tree.ts";
@@ -37,7 +38,7 @@ export async function addChild({ tx, group, actor }: EpicWrite, iid: number, chi
   const child = await lockChild(tx, actor, group, childId);
   if (child.parent_id === parent.id) return child;
   const relative_position = await placeBelow(tx, parent, child);
-  return setParent({ tx, child }, { parent_id: parent.id, relative_position });
+  return setParent({ tx, actor, child }, { parent_id: parent.id, relative_position });
 }
 
 /** Removes an epic from below another. */
@@ -46,16 +47,17 @@ export async function removeChild({ tx, group, actor }: EpicWrite, iid: number, 
   const parent = await lockEpic(tx, group, actor, iid);
   const child = await lockChild(tx, actor, group, childId);
   if (child.parent_id !== parent.id) return noEpic();
-  return setParent({ tx, child }, { parent_id: null, relative_position: null });
+  return setParent({ tx, actor, child }, { parent_id: null, relative_position: null });
 }
 
 async function setParent(
-  { tx, child: { id } }: Pick<EpicWrite, "tx"> & { readonly child: EpicRow },
+  { tx, actor, child }: Pick<EpicWrite, "tx" | "actor"> & { readonly child: EpicRow },
   columns: { readonly parent_id: number | null; readonly relative_position: number | null },
 ): Promise<EpicRow> {
   const update = tx.updateTable("epics").set({ ...columns, updated_at: sql`now()` });
-  await update.where("id", "=", id).execute();
-  return epics(tx).where("e.id", "=", id).executeTakeFirstOrThrow();
+  await update.where("id", "=", child.id).execute();
+  await recordParent(tx, child, columns.parent_id, actor.user.id);
+  return epics(tx).where("e.id", "=", child.id).executeTakeFirstOrThrow();
 }
 
 /** Moves a child epic next to another one. */

@@ -14,6 +14,16 @@ export function referencesTo(kind: keyof typeof SIGNS, iid: number, path: string
   return { short, relative: `${relativePath(path, from)}${short}`, full: `${path}${short}` };
 }
 
+/** The reference to an item in a text on another of the container `from`: the short one within it, the full one elsewhere. */
+export function referenceIn(
+  from: string,
+  kind: keyof typeof SIGNS,
+  { iid, path }: { readonly iid: number; readonly path: string },
+): string {
+  const { short, full } = referencesTo(kind, iid, path, from);
+  return path === from ? short : full;
+}
+
 /** A path without what it has in common with the namespace of another; nothing if they are the same. */
 function relativePath(path: string, from: string): string {
   if (path === from) return "";

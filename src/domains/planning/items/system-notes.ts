@@ -36,6 +36,7 @@ const SENTENCES: Readonly<Record<string, (from: unknown, to: unknown, name: Name
   // Not by its title: the project may leave the group that the milestone belongs to.
   milestone_id: (_, to) => (to === null ? "removed milestone" : "changed milestone"),
   weight: (_, to) => (to === null ? "removed the weight" : `changed weight to **${String(to)}**`),
+  color: (_, to) => `changed color to **${String(to)}**`,
   start_date: dateChanged("start date"),
   due_date: dateChanged("due date"),
   start_date_fixed: dateChanged("fixed start date"),

@@ -86,8 +86,37 @@ describe("system notes", () => {
       "changed title from **{-Voyage-}** to **{+Passage+}**",
       "made the epic confidential",
       "changed fixed due date to January 5, 2031",
+      "changed color to **#112233**",
       "closed",
     ]);
+  });
+
+  test("of a parent are on both epics, for those who see both", async () => {
+    const group = await on.epics.epicGroup();
+    const below = await on.epics.epicGroup(group);
+    const [first, second] = [await on.epics.created(group), await on.epics.created(group)];
+    const child = await on.epics.created(below);
+    const { token } = group.owner;
+    accepted(await on.epics.put(below, child.iid, { parent_id: first.id }), 200);
+    accepted(await on.app.post(`${group.epics}/${second.iid}/epics/${child.id}`, { token }), 201);
+    accepted(await on.app.delete(`${group.epics}/${second.iid}/epics/${child.id}`, { token }), 200);
+    const [one, other] = [first.references.full, second.references.full];
+    assert.deepEqual(await records(`${below.epics}/${child.id}`, group.owner), [
+      ...[`added parent epic ${one}`, `removed parent epic ${one}`],
+      ...[`added parent epic ${other}`, `removed parent epic ${other}`],
+    ]);
+    const { full } = child.references;
+    for (const { id } of [first, second])
+      assert.deepEqual(await records(`${group.epics}/${id}`, group.owner), [
+        ...[`added child epic ${full}`, `removed child epic ${full}`],
+      ]);
+    const sibling = await on.epics.created(group);
+    accepted(await on.epics.put(group, sibling.iid, { parent_id: first.id }), 200);
+    assert.deepEqual(await records(`${group.epics}/${sibling.id}`, group.owner), [
+      `added parent epic ${first.references.short}`,
+    ]);
+    const user = await on.epics.inRole(below, "owner");
+    assert.deepEqual(await records(`${below.epics}/${child.id}`, user), []);
   });
 
   test("of a link are on both ends, for those who see both", async () => {
