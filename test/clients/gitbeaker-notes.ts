@@ -49,6 +49,16 @@ await check("discussions: create, reply, change and remove", async () => {
   );
 });
 
+await check("discussions: on an epic", async () => {
+  const epic = await api.Epics.create(group, "Ebb");
+  const { id } = await api.EpicDiscussions.create(group, epic.id, "When?");
+  const reply = await api.EpicDiscussions.addNote(group, epic.id, id, "Soon");
+  equal((await api.EpicDiscussions.editNote(group, epic.id, id, reply.id, { body: "Now" })).body, "Now");
+  deepEqual(bodies((await api.EpicDiscussions.show(group, epic.id, id)).notes ?? []), ["When?", "Now"]);
+  await api.EpicDiscussions.removeNote(group, epic.id, id, reply.id);
+  equal((await api.EpicDiscussions.all(group, epic.id)).length, 1);
+});
+
 await check("award emoji: on an issue and a note", async () => {
   const award = await api.IssueAwardEmojis.award(project, 1, "thumbsup");
   deepEqual(await api.IssueAwardEmojis.show(project, 1, award.id), award);

@@ -64,7 +64,7 @@ with check("discussions: create, reply, change and delete"):
     reply.delete()
     same(len(issue.discussions.get(discussion.id).attributes["notes"]), 1)
 
-with check("award emoji: on an issue, an epic and a note"):
+with check("award emoji: on an issue and its notes"):
     award = issue.awardemojis.create({"name": "thumbsup"})
     same((award.name, award.awardable_type, project.issues.get(1).upvotes), ("thumbsup", "Issue", 1))
     same(issue.awardemojis.get(award.id).attributes, award.attributes)

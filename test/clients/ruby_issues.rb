@@ -32,6 +32,10 @@ check('issues: edit_issue, close_issue and reopen_issue') do
   refused(BadRequest, 'at least one parameter must be provided') { Gitlab.edit_issue(project.id, 1) }
 end
 
+check('issues: participants_on_issue') do
+  same Gitlab.participants_on_issue(project.id, 1).map(&:username), [Gitlab.user.username]
+end
+
 check('issues: move_issue') do
   moved = Gitlab.move_issue(project.id, 2, to_project_id: other.id)
   same [moved.project_id, moved.iid, moved.title], [other.id, 1, 'Rust']

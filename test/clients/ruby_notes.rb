@@ -39,7 +39,11 @@ check('award emoji: of an issue and a note') do
   same Gitlab.award_emojis(project.id, 1, 'issue').length, 0
   note = Gitlab.create_issue_note(project.id, 1, 'Well done')
   Gitlab.create_note_award_emoji(project.id, 1, 'issue', note.id, 'tada')
-  same Gitlab.note_award_emojis(project.id, 1, 'issue', note.id).map(&:name), ['tada']
+  given = Gitlab.note_award_emojis(project.id, 1, 'issue', note.id)
+  same given.map(&:name), ['tada']
+  same Gitlab.note_award_emoji(project.id, 1, 'issue', note.id, given.first.id).awardable_type, 'Note'
+  Gitlab.delete_note_award_emoji(project.id, 1, 'issue', note.id, given.first.id)
+  same Gitlab.note_award_emojis(project.id, 1, 'issue', note.id).length, 0
 end
 
 exit($failures.zero? ? 0 : 1)

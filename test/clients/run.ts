@@ -39,6 +39,7 @@ const clients = [
       "ruby_clusters.rb",
       "ruby_labels.rb",
       "ruby_issues.rb",
+      "ruby_epics.rb",
       "ruby_links.rb",
       "ruby_milestones.rb",
       "ruby_notes.rb",

@@ -25,9 +25,11 @@ export async function makeChildren(app: TestApp, { groups, projects }: Tree): Pr
       for (const parent of parents) {
         if (parent === "user") continue;
         const kind = parent === "project" ? "project" : "group";
-        const places = (kind === "project" ? projects : groups).all
-          .filter(({ path }) => parent !== "top group" || !path.includes("/"))
-          .slice(0, CONTAINERS);
+        const places = spread(
+          (kind === "project" ? projects : groups).all.filter(
+            ({ path }) => parent !== "top group" || !path.includes("/"),
+          ),
+        );
         const made = await makeFixtures(
           context,
           fixture,
@@ -45,6 +47,12 @@ export async function makeChildren(app: TestApp, { groups, projects }: Tree): Pr
     }
   }
   return related;
+}
+
+/** Some of all containers: the first ones are alike, such as projects of personal namespaces. */
+function spread<T>(all: readonly T[]): T[] {
+  const step = Math.max(1, Math.floor(all.length / CONTAINERS));
+  return all.filter((_, index) => index % step === 0).slice(0, CONTAINERS);
 }
 
 async function areEmpty({ services }: TestApp, tables: readonly string[]): Promise<boolean> {
