@@ -35,9 +35,10 @@ export async function makeChildren(app: TestApp, { groups, projects }: Tree): Pr
           fixture,
           places.map(({ id }) => ({ kind, id, name: "0" })),
         );
-        for (const { key, names } of endpointsOf(fixture, kind)) {
+        for (const { key, names, sent } of endpointsOf(fixture, kind)) {
           const [first = "", ...behind] = names;
           const rows = places.map(({ id }, index) => ({
+            ...sent,
             [first]: id,
             ...Object.fromEntries(behind.map((name, at) => [name, made[index]?.[at]])),
           }));
@@ -64,10 +65,19 @@ async function areEmpty({ services }: TestApp, tables: readonly string[]): Promi
   return true;
 }
 
-/** The endpoints that name a fixture, by method and path, with the parameters of the container and the fixture. */
+/**
+ * The endpoints that name a fixture, by method and path, with the parameters of the container and the fixture, and the
+ * ids that a request sends with them.
+ */
 const endpointsOf = (fixture: string, kind: "group" | "project") =>
   Object.entries(allLines).flatMap(([key, lines]) => {
     const container = lines.map((line) => line.container).find((each) => each?.kind === kind && each.child === fixture);
     if (!container) return [];
-    return [{ key, names: [...pathNames(key), ...(container.childBy === undefined ? [] : [container.childBy])] }];
+    const names = [...pathNames(key), ...(container.childBy === undefined ? [] : [container.childBy])];
+    return [{ key, names, sent: idsSent(lines[0]?.send ?? "") }];
   });
+
+const idsSent = (parameters: string) =>
+  Object.fromEntries(
+    [...new URLSearchParams(parameters)].filter(([name, value]) => /_i?id$/.test(name) && !/[*{]/.test(value)),
+  );
