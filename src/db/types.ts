@@ -356,6 +356,15 @@ interface NotesTable {
   body: string;
 }
 
+interface NotificationSettingsTable {
+  id: Generated<number>;
+  user_id: number;
+  group_id: number | null;
+  project_id: number | null;
+  email_id: number | null;
+  level: Generated<"disabled" | "mention" | "participating" | "watch">;
+}
+
 interface PersonalAccessTokensTable {
   id: Generated<number>;
   user_id: number;
@@ -525,6 +534,16 @@ interface StarsTable {
   created_at: Generated<string>;
 }
 
+interface SubscriptionsTable {
+  id: Generated<number>;
+  user_id: number;
+  issue_id: number | null;
+  epic_id: number | null;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+  subscribed: boolean;
+}
+
 interface TodosTable {
   id: Generated<number>;
   user_id: number;
@@ -676,6 +695,7 @@ export interface Database {
   milestones: MilestonesTable;
   namespaces: NamespacesTable;
   notes: NotesTable;
+  notification_settings: NotificationSettingsTable;
   personal_access_tokens: PersonalAccessTokensTable;
   project_milestone_counters: ProjectMilestoneCountersTable;
   projects: ProjectsTable;
@@ -690,6 +710,7 @@ export interface Database {
   settings: SettingsTable;
   shares: SharesTable;
   stars: StarsTable;
+  subscriptions: SubscriptionsTable;
   todos: TodosTable;
   user_custom_attributes: UserCustomAttributesTable;
   user_statuses: UserStatusesTable;

@@ -105,6 +105,7 @@ describe("order of checks below a project or group", () => {
     const [group, project] = [await place("group", "public"), await place("project", "public")];
     // Everybody who sees an issue or an epic may write about it; what else they may do depends on the issue.
     const forAnyone = [
+      /\/notification_settings$/,
       /\/(star|unstar)$/,
       /^\/projects\/:id\/issues(\/|$)/,
       /\/epics\/:epic_i?id\/(notes|discussions|award_emoji|todo|(un)?subscribe)(\/|$)/,

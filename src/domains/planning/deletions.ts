@@ -30,8 +30,8 @@ function ofContainers(items: keyof typeof ITEMS): Batch[] {
   const own = (containerIds: readonly number[]) => sql`select unnest(${containerIds}::bigint[])`;
   return [
     removeWhere("award_emoji", "note_id", notesOn),
-    ...(["award_emoji", "todos", "notes", "label_events", "label_links", "epic_issues"] as const).map((table) =>
-      removeWhere(table, id, idsIn(items)),
+    ...(["award_emoji", "todos", "subscriptions", "notes", "label_events", "label_links", "epic_issues"] as const).map(
+      (table) => removeWhere(table, id, idsIn(items)),
     ),
     ...(items === "issues" ? [removeWhere("issue_assignees", id, idsIn(items))] : []),
     // Notes on other items that name one of these.
@@ -44,6 +44,7 @@ function ofContainers(items: keyof typeof ITEMS): Batch[] {
     removeWhere("labels", container, own),
     (tx, containerIds) => clearMilestones(tx, container, containerIds),
     removeWhere("milestones", container, own),
+    removeWhere("notification_settings", container, own),
   ];
 }
 
@@ -76,6 +77,10 @@ export const planningDeletions: Deletions = {
     "label_events.user_id": "moved to the ghost user",
     "todos.user_id": "removed first",
     "todos.author_id": "moved to the ghost user",
+    "notification_settings.user_id": "removed first",
+    "notification_settings.group_id": "removed first",
+    "notification_settings.project_id": "removed first",
+    "subscriptions.user_id": "removed first",
     "notes.author_id": "moved to the ghost user",
     "award_emoji.user_id": "removed first",
     // Links and events may outlive the label that they name.
@@ -87,9 +92,11 @@ export const planningDeletions: Deletions = {
     "notes.discussion_id": "kept",
   },
   ofUser: [
-    (tx, { id }) => removeBatch(tx, "issue_assignees", sql`user_id = ${id}`),
-    (tx, { id }) => removeBatch(tx, "todos", sql`user_id = ${id}`),
-    (tx, { id }) => removeBatch(tx, "award_emoji", sql`user_id = ${id}`),
+    ...(["issue_assignees", "todos", "award_emoji", "notification_settings", "subscriptions"] as const).map(
+      (table): NonNullable<Deletions["ofUser"]>[number] =>
+        (tx, { id }) =>
+          removeBatch(tx, table, sql`user_id = ${id}`),
+    ),
     ...(
       [
         ["issues", "author_id"],

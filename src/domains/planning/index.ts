@@ -22,6 +22,7 @@ import { epicLinks } from "./links/epic-routes.ts";
 import { issueLinks } from "./links/issue-routes.ts";
 import { epicNotes } from "./notes/epic-routes.ts";
 import { issueNotes } from "./notes/issue-routes.ts";
+import { notificationSettings } from "./notification-settings/routes.ts";
 import { completeTodos } from "./todos/jobs.ts";
 import { todos } from "./todos/routes.ts";
 
@@ -31,7 +32,8 @@ const notes: Resources = { epicNotes, issueNotes, epicDiscussions, issueDiscussi
 const awards: Resources = { epicAwards, epicNoteAwards, issueAwards, issueNoteAwards };
 const milestones: Resources = { projectMilestones, groupMilestones, milestoneIssues };
 const items: Resources = { epics, childEpics, epicIssues, issues };
-const resources: Resources = { ...items, markdown, todos, ...labels, ...milestones, ...links, ...notes, ...awards };
+const personal: Resources = { todos, notificationSettings };
+const resources: Resources = { ...items, markdown, ...personal, ...labels, ...milestones, ...links, ...notes, ...awards };
 
 export const planning: Domain = {
   resources,
