@@ -15,7 +15,7 @@ const DOCUMENTED = new Set([
 /** Statuses for invalid requests and tunnels, which have no exchange and no log line. */
 const RAW_STATUSES = new Set([400, 405, 408, 414, 431]);
 /** Writes that respond with 304 if nothing changes. */
-const UNCHANGED = /\/(?:(?:un)?(?:star|follow)|todos?)$/;
+const UNCHANGED = /\/(?:(?:un)?(?:star|follow|subscribe)|todos?)$/;
 /** Operations that create and end sessions. */
 const SESSIONS = /^(?:sessions|secondFactors)\./;
 const COOKIE =

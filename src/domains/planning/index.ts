@@ -23,6 +23,7 @@ import { issueLinks } from "./links/issue-routes.ts";
 import { epicNotes } from "./notes/epic-routes.ts";
 import { issueNotes } from "./notes/issue-routes.ts";
 import { notificationSettings } from "./notification-settings/routes.ts";
+import { subscriptions } from "./subscriptions/routes.ts";
 import { completeTodos } from "./todos/jobs.ts";
 import { todos } from "./todos/routes.ts";
 
@@ -32,7 +33,7 @@ const notes: Resources = { epicNotes, issueNotes, epicDiscussions, issueDiscussi
 const awards: Resources = { epicAwards, epicNoteAwards, issueAwards, issueNoteAwards };
 const milestones: Resources = { projectMilestones, groupMilestones, milestoneIssues };
 const items: Resources = { epics, childEpics, epicIssues, issues };
-const personal: Resources = { todos, notificationSettings };
+const personal: Resources = { todos, notificationSettings, subscriptions };
 const resources: Resources = { ...items, markdown, ...personal, ...labels, ...milestones, ...links, ...notes, ...awards };
 
 export const planning: Domain = {

@@ -7,6 +7,7 @@ import { presentSummary } from "#domains/identity/users/present.ts";
 import { summariesOf } from "#domains/identity/users/queries.ts";
 import { NO_VOTES, votesOfEpics } from "#domains/planning/items/counts.ts";
 import { withDescriptions } from "#domains/planning/items/descriptions.ts";
+import { subscribedAmong } from "#domains/planning/items/subscriptions.ts";
 import { issueViews } from "#domains/planning/issues/views.ts";
 import { type LabelDetailsRow, presentLabelDetails } from "#domains/planning/labels/entity.ts";
 import { inheritedDates } from "./dates.ts";
@@ -65,8 +66,8 @@ export async function epicViews(db: Db, rows: readonly EpicRow[], viewer: EpicVi
 /** One epic by itself. */
 export async function epicView(db: Db, row: EpicRow, viewer: EpicViewer): Promise<SingleEpic> {
   const [view] = await epicViews(db, [row], viewer);
-  // Nobody can subscribe yet: who wrote an epic takes part in it.
-  return view ? { ...view, subscribed: viewer.actor !== null && viewer.actor.user.id === row.author_id } : noEpic();
+  const subscribed = await subscribedAmong(db, "epic_id", [row.id], viewer.actor);
+  return view ? { ...view, subscribed: subscribed.has(row.id) } : noEpic();
 }
 
 /** The issues of an epic in the order of the rows. */

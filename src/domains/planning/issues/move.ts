@@ -7,6 +7,7 @@ import { badRequest, forbidden, missing } from "#lib/refusal.ts";
 import { labelsByName } from "#domains/planning/items/labels.ts";
 import { copyComments } from "#domains/planning/items/notes.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
+import { moveSubscriptions } from "#domains/planning/items/subscriptions.ts";
 import { recordChanges } from "#domains/planning/items/system-notes.ts";
 import { moveTodos } from "#domains/planning/items/todos.ts";
 import { possibleAssignees } from "./assignees.ts";
@@ -60,6 +61,7 @@ export async function moveIssue(write: IssueWrite, target: ProjectSeen, iid: num
   });
   await copyComments(tx, issue.id, created.id);
   await moveTodos(tx, issue.id, created.id);
+  await moveSubscriptions(tx, issue.id, created.id);
   await recordMove(write, { project, issue }, { project: target, issue: created });
   return issues(tx).where("i.id", "=", created.id).executeTakeFirstOrThrow();
 }

@@ -7,6 +7,7 @@ import { presentSummary } from "#domains/identity/users/present.ts";
 import { findAccount, summariesOf } from "#domains/identity/users/queries.ts";
 import { issueCounts, NO_COUNTS } from "#domains/planning/items/counts.ts";
 import { withDescriptions } from "#domains/planning/items/descriptions.ts";
+import { subscribedAmong } from "#domains/planning/items/subscriptions.ts";
 import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
 import { type LabelDetailsRow, presentLabelDetails } from "#domains/planning/labels/entity.ts";
 import type { Issue } from "./entity.ts";
@@ -53,16 +54,12 @@ export async function issueViews(db: Db, rows: readonly IssueRow[], viewer: Issu
 /** One issue with what depends on the caller. */
 export async function issueView(db: Db, row: IssueRow, viewer: IssueViewer) {
   const [view] = await issueViews(db, [row], viewer);
-  return { ...view!, subscribed: isParticipant(row, viewer.actor) };
+  const subscribed = await subscribedAmong(db, "issue_id", [row.id], viewer.actor);
+  return { ...view!, subscribed: subscribed.has(row.id) };
 }
 
-/** Whether somebody takes part in an issue: nobody can subscribe to another one yet. */
-export const isParticipant = ({ author_id, assignee_ids }: Involved, actor: Actor | null): boolean =>
-  actor !== null && (author_id === actor.user.id || assignee_ids.includes(actor.user.id));
-
-type Involved = Pick<IssueRow, "author_id" | "assignee_ids">;
 /** The columns that name what surrounds an issue. */
-type Surrounded = Involved & Pick<IssueRow, "project_id" | "closed_by_id">;
+type Surrounded = Pick<IssueRow, "author_id" | "assignee_ids" | "project_id" | "closed_by_id">;
 
 /** Reads what surrounds issues, apart from what refers to them by their ids; a new issue has no id yet. */
 export async function surroundingsOf(db: Db, rows: readonly Surrounded[], { site, project, group }: IssueViewer) {

@@ -3,7 +3,7 @@ import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { IssueId } from "#domains/planning/issues/params.ts";
 import { type IssueRow, requireIssue } from "#domains/planning/issues/queries.ts";
-import { isParticipant } from "#domains/planning/issues/views.ts";
+import { subscribedAmong } from "#domains/planning/items/subscriptions.ts";
 import { createLink, removeLink } from "./actions.ts";
 import { IssueLink, LinkedIssue, LinkGraph, presentIssueLink } from "./entity.ts";
 import { linkGraph } from "./graph.ts";
@@ -30,9 +30,11 @@ export const issueLinks = {
       const issue = await requireIssue(db, project, actor, params.issue_iid);
       const links = await page.rows(linksOf(db, ISSUES, issue, actor));
       const linked = await linkedViews(db, ISSUES, issue, links, { actor, site, project });
+      const ids = linked.map(({ other }) => other.id);
+      const subscribed = await subscribedAmong(db, "issue_id", ids, actor);
       return linked.map(({ link, other, view }) => ({
         ...view,
-        subscribed: isParticipant(other, actor),
+        subscribed: subscribed.has(other.id),
         issue_link_id: link.id,
       }));
     },

@@ -1,0 +1,51 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Actor } from "#access/principal.ts";
+import type { Db, Tx } from "#db/database.ts";
+import type { LabelledItem } from "./labels.ts";
+
+/** Whether a user takes part in the row of `issues as i` or `epics as e`: wrote it, works on it or commented on it. */
+export function takesPart(column: LabelledItem["column"], userId: RawBuilder<unknown>): RawBuilder<boolean> {
+  const item = column === "issue_id" ? "i" : "e";
+  const isAssigned = sql`exists (select from issue_assignees a where a.issue_id = i.id and a.user_id = ${userId})`;
+  return sql`(${sql.ref(`${item}.author_id`)} = ${userId} or ${column === "issue_id" ? isAssigned : sql`false`}
+    or exists (select from notes c where ${sql.ref(`c.${column}`)} = ${sql.ref(`${item}.id`)} and not c.system
+      and c.author_id = ${userId}))`;
+}
+
+/** Those of some issues or epics whose news a user gets: who takes part in one does, unless they said otherwise. */
+export async function subscribedAmong(
+  db: Db,
+  column: LabelledItem["column"],
+  ids: readonly number[],
+  actor: Actor | null,
+): Promise<ReadonlySet<number>> {
+  if (!actor || ids.length === 0) return new Set();
+  const items = column === "issue_id" ? sql`issues i` : sql`epics e`;
+  const id = sql.ref(column === "issue_id" ? "i.id" : "e.id");
+  const userId = sql`${actor.user.id}::bigint`;
+  const { rows } = await sql<{ id: number }>`
+    select ${id} from ${items}
+    left join subscriptions s on ${sql.ref(`s.${column}`)} = ${id} and s.user_id = ${userId}
+    where ${id} = any(${ids}::bigint[]) and coalesce(s.subscribed, ${takesPart(column, userId)})`.execute(db);
+  return new Set(rows.map((row) => row.id));
+}
+
+/** Records that somebody wants to hear of an item, or no more of it. */
+export async function setSubscription(
+  tx: Tx,
+  { column, id }: LabelledItem,
+  userId: number,
+  subscribed: boolean,
+): Promise<void> {
+  const item = sql.ref(column);
+  await sql`
+    insert into subscriptions (${item}, user_id, subscribed) values (${id}, ${userId}, ${subscribed})
+    on conflict (${item}, user_id) where ${item} is not null
+      do update set subscribed = excluded.subscribed, updated_at = now()
+      where subscriptions.subscribed <> excluded.subscribed`.execute(tx);
+}
+
+/** Whoever subscribed to an issue, or ended that, did so for the one that it is moved to. */
+export async function moveSubscriptions(tx: Tx, fromIssueId: number, toIssueId: number): Promise<void> {
+  await sql`update subscriptions set issue_id = ${toIssueId} where issue_id = ${fromIssueId}`.execute(tx);
+}
