@@ -81,6 +81,32 @@ describe("mail by SMTP", () => {
     assert.doesNotMatch(mail.html, /src=["']?http|url\(/);
   });
 
+  test("keeps the lines of a quote, in which nothing is markup", async () => {
+    const quote = "One\r\n\r\n<b>two</b>\u0007\u001b[1m\n\tthree";
+    await mailer(smtp.url).send({ ...letter, to: "quoted@example.com", paragraphs: [{ quote }] });
+    const [mail] = await smtp.mailsTo("quoted@example.com");
+    assert.equal(mail?.text.trim(), "One\n\n<b>two</b>[1m\n\tthree".replaceAll("\n", "\r\n"));
+    assert.match(mail?.html ?? "", /&lt;b&gt;two&lt;\/b&gt;\[1m/);
+  });
+
+  test("names its thread, and the address that ends it; mail programs post to it over HTTPS only", async () => {
+    for (const [scheme, post] of [
+      ["https", "List-Unsubscribe=One-Click"],
+      ["http", undefined],
+    ] as const) {
+      const unsubscribe = `${scheme}://fairlead.example/-/unsubscribe?token=${"x".repeat(100)}`;
+      const to = `${scheme}@example.com`;
+      await mailer(smtp.url, { FAIRLEAD_MAIL_FROM: "mail@fairlead.example" }).send({
+        ...{ ...letter, to, unsubscribe, thread: "issue-7" },
+      });
+      const [mail] = await smtp.mailsTo(to);
+      assert.equal(mail?.headers.get("list-unsubscribe"), `<${unsubscribe}>`);
+      assert.equal(mail?.headers.get("list-unsubscribe-post"), post);
+      assert.equal(mail?.headers.get("in-reply-to"), "<issue-7@fairlead.example>");
+      assert.equal(mail?.headers.get("references"), "<issue-7@fairlead.example>");
+    }
+  });
+
   test("goes to exactly one address, whatever its form", async () => {
     const before = smtp.received.length;
     for (const to of [

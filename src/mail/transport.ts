@@ -49,13 +49,19 @@ function mailBySmtp(url: string, { mailFrom, jobConcurrency }: Settings): Mailer
     });
   }
 
+  const messageId = (id: string) => `<${id}@${hostOf(mailFrom)}>`;
+
   return {
     async send(letter) {
       if (closed) throw new Error("The mailer is closed");
       const transport = await (loading ??= open());
       try {
         await transport.sendMail({
-          messageId: `<${letter.id}@${hostOf(mailFrom)}>`,
+          messageId: messageId(letter.id),
+          ...(letter.thread !== undefined && {
+            inReplyTo: messageId(letter.thread),
+            references: messageId(letter.thread),
+          }),
           from: mailFrom,
           // An object, since a string could be parsed as several addresses.
           to: { name: "", address: letter.to },
@@ -63,7 +69,7 @@ function mailBySmtp(url: string, { mailFrom, jobConcurrency }: Settings): Mailer
           text: textOf(letter),
           html: htmlOf(letter),
           xMailer: false,
-          headers: { "Auto-Submitted": "auto-generated" },
+          headers: { "Auto-Submitted": "auto-generated", ...unsubscribeHeaders(letter) },
         });
       } catch (error) {
         throw refusalOf(error) ?? error;
@@ -75,6 +81,13 @@ function mailBySmtp(url: string, { mailFrom, jobConcurrency }: Settings): Mailer
     },
   };
 }
+
+/** RFC 8058 lets mail programs send the request themselves over HTTPS only; otherwise they show the link. */
+const unsubscribeHeaders = ({ unsubscribe: url }: Letter) =>
+  url !== undefined && {
+    "List-Unsubscribe": `<${url}>`,
+    ...(url.startsWith("https:") && { "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" }),
+  };
 
 /** The host of the sender's address; the SMTP server refuses an invalid one. */
 const hostOf = (from: string): string => /@([\w.-]+)>?\s*$/.exec(from)?.[1] ?? "localhost";
