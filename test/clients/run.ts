@@ -25,6 +25,7 @@ const clients = [
       "python_milestones.py",
       "python_notes.py",
       "python_todos.py",
+      "python_notifications.py",
     ],
   },
   {
@@ -44,6 +45,7 @@ const clients = [
       "ruby_milestones.rb",
       "ruby_notes.rb",
       "ruby_todos.rb",
+      "ruby_notifications.rb",
     ],
   },
   {
@@ -63,6 +65,7 @@ const clients = [
       "gitbeaker-milestones.ts",
       "gitbeaker-notes.ts",
       "gitbeaker-todos.ts",
+      "gitbeaker-notifications.ts",
     ],
   },
 ];
