@@ -32,7 +32,7 @@ export async function iids({ rounds, seconds }: Options): Promise<Figure[]> {
     );
     const { actor, project } = await ownerOfProject(services.db);
     await using bare = await bareCounter(engine.url);
-    const context = { databases: services.db, actor, project, site: "http://localhost", ignored: () => {} };
+    const context = { databases: services.db, services, actor, project, site: "http://localhost", ignored: () => {} };
     const create = async () => void (await createIssue(context, { id: String(project.id), title: "Numbered" }));
     const measured: { bare: number; ours: number }[] = [];
     while (measured.length < rounds) {

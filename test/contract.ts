@@ -87,6 +87,8 @@ export interface FixtureContext {
   /** Sends a request. */
   readonly call: TestApp["call"];
   makeUser(columns?: Parameters<TestApp["makeUser"]>[0]): Promise<TestUser>;
+  /** What the key of the installation makes of a label. */
+  derive(label: string): Promise<Buffer>;
   /** A user without memberships, and a public group with an Owner only; the same name returns the same one. */
   person(name: string): Promise<number>;
   group(name: string): Promise<number>;

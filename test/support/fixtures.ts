@@ -22,6 +22,7 @@ export function makeFixtureContext(
   }
   return {
     ...{ db, call, makeUser, once },
+    derive: services.sealing.derive,
     person: (name) => once(`person ${name}`, async () => (await makeUser()).id),
     group: (name) => once(`group ${name}`, () => ownedGroup(db, makeUser)),
   };

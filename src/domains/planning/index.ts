@@ -20,6 +20,8 @@ import { planningSeeds } from "./seed.ts";
 import { labelEvents } from "./label-events/routes.ts";
 import { epicLinks } from "./links/epic-routes.ts";
 import { issueLinks } from "./links/issue-routes.ts";
+import { queueNotifications, sendNotification } from "./notifications/jobs.ts";
+import { notifications } from "./notifications/routes.ts";
 import { epicNotes } from "./notes/epic-routes.ts";
 import { issueNotes } from "./notes/issue-routes.ts";
 import { notificationSettings } from "./notification-settings/routes.ts";
@@ -33,12 +35,24 @@ const notes: Resources = { epicNotes, issueNotes, epicDiscussions, issueDiscussi
 const awards: Resources = { epicAwards, epicNoteAwards, issueAwards, issueNoteAwards };
 const milestones: Resources = { projectMilestones, groupMilestones, milestoneIssues };
 const items: Resources = { epics, childEpics, epicIssues, issues };
-const personal: Resources = { todos, notificationSettings, subscriptions };
-const resources: Resources = { ...items, markdown, ...personal, ...labels, ...milestones, ...links, ...notes, ...awards };
+const personal: Resources = { todos, notifications, notificationSettings, subscriptions };
+const resources: Resources = {
+  ...items,
+  markdown,
+  ...personal,
+  ...labels,
+  ...milestones,
+  ...links,
+  ...notes,
+  ...awards,
+};
 
 export const planning: Domain = {
   resources,
-  jobs: [removeLabelLinks, mergeLabels, clearMilestone, mergeMilestones, completeTodos],
+  jobs: [
+    ...[removeLabelLinks, mergeLabels, clearMilestone, mergeMilestones],
+    ...[completeTodos, queueNotifications, sendNotification],
+  ],
   constraints: planningConstraints,
   deletions: planningDeletions,
   seeds: planningSeeds,

@@ -23,7 +23,7 @@ const Mail = Type.Union([
 export type Mail = Static<typeof Mail>;
 
 /** Retries for five days, as mail servers do, and at most ten minutes after the server is back. */
-const retried = { queue: "mail", retries: 720, backoff: { first: 2, max: 600 } } as const;
+export const retried = { queue: "mail", retries: 720, backoff: { first: 2, max: 600 } } as const;
 
 export const mailKind = { ...retried, name: "mails.send", payload: Mail } satisfies JobKind<typeof Mail>;
 

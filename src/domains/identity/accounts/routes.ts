@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { type Access, anyone } from "#access/access.ts";
+import { anyone } from "#access/access.ts";
 import { endpoint, plain } from "#http/endpoint.ts";
 import type { Problems } from "#lib/problems.ts";
 import { findLink, type Link, PASSWORD_PURPOSES, useLink } from "#domains/foundation/mails/links.ts";
@@ -7,6 +7,7 @@ import { requestReset } from "#domains/foundation/mails/send.ts";
 import { targetOf } from "#domains/identity/users/named.ts";
 import { checkPassword } from "#domains/identity/users/validate.ts";
 import type { Services } from "#services.ts";
+import { holderOfLink } from "./access.ts";
 import { choosePassword, confirmAddress, userOfLink } from "./actions.ts";
 import { setPageHeaders } from "./page.ts";
 import {
@@ -25,9 +26,6 @@ import {
 
 const HTML = plain("text/html; charset=utf-8");
 const Token = { token: Type.Optional(Type.String({ maxLength: 255, description: "The secret of the link" })) };
-
-/** Anyone who has the link; a session in the same browser is ignored. */
-const holderOfLink = (): Access<object> => ({ ...anyone(), signsIn: true });
 
 const page = { method: "GET", mount: "root", access: anyone(), returns: HTML } as const;
 const form = {

@@ -105,10 +105,10 @@ export const epicDiscussions = {
     params: EpicDiscussionNoteChanges,
     returns: Note,
     audit: null,
-    async handle({ tx, params, site, ...seen }) {
+    async handle({ tx, services, params, site, ...seen }) {
       const of = { ...(await notesOfEpic(tx, seen, params.epic_id)), actor: seen.actor };
       const { id } = noteIn(await requireDiscussion(tx, of, params.discussion_id), params.note_id);
-      return noteView(tx, await changeNote(tx, of, id, params.body), of, site);
+      return noteView(tx, await changeNote({ tx, services }, of, id, params.body), of, site);
     },
   }),
 

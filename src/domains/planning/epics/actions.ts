@@ -4,8 +4,9 @@ import type { Actor } from "#access/principal.ts";
 import { applyLabels } from "#domains/planning/items/labels.ts";
 import { newMentions, readersOfEpic } from "#domains/planning/items/mentions.ts";
 import type { Tx } from "#db/database.ts";
+import { notify } from "#domains/planning/items/notifications.ts";
 import { refuseDeletion } from "#domains/planning/items/rights.ts";
-import { stateColumns } from "#domains/planning/items/states.ts";
+import { stateColumns, statesReached } from "#domains/planning/items/states.ts";
 import { changesOf, recordChanges } from "#domains/planning/items/system-notes.ts";
 import { updateTodos } from "#domains/planning/items/todos.ts";
 import { requireColor } from "#domains/planning/items/colors.ts";
@@ -38,7 +39,9 @@ export async function changeEpic(write: EpicWrite, params: EpicChanges): Promise
   if (columns.parent_id !== undefined) await recordParent(tx, epic, columns.parent_id, actor.user.id);
   const changed = await epics(tx).where("e.id", "=", epic.id).executeTakeFirstOrThrow();
   const mentions = newMentions(params.description ?? null, epic.description);
-  await updateTodos(tx, item, actor.user.id, { mentioned: await readersOfEpic(tx, changed, mentions) });
+  const mentioned = await readersOfEpic(tx, changed, mentions);
+  await updateTodos(tx, item, actor.user.id, { mentioned });
+  await notify(write.services, tx, item, actor.user.id, statesReached(columns), { mentioned });
   return changed;
 }
 

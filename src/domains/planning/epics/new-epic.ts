@@ -7,6 +7,7 @@ import { NO_VOTES } from "#domains/planning/items/counts.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
 import { type LabelContainer, labelsByName } from "#domains/planning/items/labels.ts";
 import { mentionsIn, readersOfEpic } from "#domains/planning/items/mentions.ts";
+import { idColumn, nextItemId, type Notifier, notify, sendsMail } from "#domains/planning/items/notifications.ts";
 import { todosOf } from "#domains/planning/items/todos.ts";
 import { presentEpic, type SingleEpic } from "./entity.ts";
 import type { NewEpic } from "./params.ts";
@@ -18,6 +19,7 @@ export interface EpicWrite extends EpicViewer {
   readonly tx: Tx;
   readonly actor: Actor;
   readonly group: GroupSeen;
+  readonly services: Notifier;
   ignored(name: string): void;
 }
 
@@ -67,8 +69,10 @@ async function storeEpic(write: EpicWrite, params: Omit<NewEpic, "id">, parent?:
     due_date_is_fixed: params.due_date_is_fixed ?? false,
   };
   const surroundings = await surroundingsOf(tx, [draft], write);
+  const mentioned = await readersOfEpic(tx, draft, mentionsIn(draft.description));
   const created = await insertEpic(tx, draft, {
-    mentioned: await readersOfEpic(tx, draft, mentionsIn(draft.description)),
+    id: await announce(write, mentioned),
+    mentioned,
     labelIds: labels.map(({ id }) => id),
     createdAt: mayDate ? params.created_at : undefined,
     position: parent && (await placeBelow(tx, parent, { confidential, traversal_ids: group.traversal_ids })),
@@ -81,10 +85,19 @@ async function storeEpic(write: EpicWrite, params: Omit<NewEpic, "id">, parent?:
   };
 }
 
+/** Queues the mail about a new epic, if there is mail, and returns the id that the epic must have for it. */
+async function announce({ tx, services, actor }: EpicWrite, mentioned: readonly number[]) {
+  if (!sendsMail(services)) return undefined;
+  const id = await nextItemId(tx, "epics");
+  await notify(services, tx, { column: "epic_id", id }, actor.user.id, ["created"], { mentioned });
+  return id;
+}
+
 type Created = Pick<EpicRow, "id" | "iid" | "created_at" | "updated_at">;
 type Draft = Omit<DescribedEpic, keyof Created | "state" | "closed_at">;
 
 interface Besides {
+  readonly id: number | undefined;
   readonly labelIds: readonly number[];
   readonly createdAt: string | undefined;
   readonly position: number | undefined;
@@ -95,14 +108,15 @@ interface Besides {
 async function insertEpic(
   tx: Tx,
   draft: Draft,
-  { labelIds, createdAt, position, mentioned }: Besides,
+  { id, labelIds, createdAt, position, mentioned }: Besides,
 ): Promise<Created> {
+  const givenId = idColumn(id);
   const { rows } = await sql<Created>`
     with counter as (${takeIid("epic", draft.group_id)}), epic as (
-      insert into epics (group_id, iid, parent_id, relative_position, author_id, title, description, color, confidential,
-        start_date_fixed, start_date_is_fixed, due_date_fixed, due_date_is_fixed, created_at)
-      select ${draft.group_id}, iid, ${draft.parent_id}, ${position ?? null}, ${draft.author_id}, ${draft.title},
-        ${draft.description}, ${draft.color}, ${draft.confidential}, ${draft.start_date_fixed},
+      insert into epics (${givenId.name} group_id, iid, parent_id, relative_position, author_id, title, description,
+        color, confidential, start_date_fixed, start_date_is_fixed, due_date_fixed, due_date_is_fixed, created_at)
+      select ${givenId.value} ${draft.group_id}, iid, ${draft.parent_id}, ${position ?? null}, ${draft.author_id},
+        ${draft.title}, ${draft.description}, ${draft.color}, ${draft.confidential}, ${draft.start_date_fixed},
         ${draft.start_date_is_fixed}, ${draft.due_date_fixed}, ${draft.due_date_is_fixed},
         coalesce(${createdAt ?? null}, now())
       from counter returning id, iid, created_at, updated_at

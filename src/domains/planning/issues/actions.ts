@@ -6,8 +6,9 @@ import type { Tx } from "#db/database.ts";
 import { unprocessable } from "#lib/refusal.ts";
 import { applyLabels } from "#domains/planning/items/labels.ts";
 import { newMentions, readersOfIssue } from "#domains/planning/items/mentions.ts";
+import { notify } from "#domains/planning/items/notifications.ts";
 import { refuseDeletion } from "#domains/planning/items/rights.ts";
-import { stateColumns } from "#domains/planning/items/states.ts";
+import { stateColumns, statesReached } from "#domains/planning/items/states.ts";
 import { changesOf, recordChanges } from "#domains/planning/items/system-notes.ts";
 import { completeAssignments, updateTodos } from "#domains/planning/items/todos.ts";
 import {
@@ -53,6 +54,8 @@ export async function changeIssue(write: IssueWrite, params: Static<typeof Issue
   const mentioned = await readersOfIssue(tx, changed, mentions);
   await completeAssignments(tx, issue.id, removed);
   await updateTodos(tx, item, actor.user.id, { assigned: added, mentioned });
+  const what = [...statesReached(columns), ...(isReassigned ? (["reassigned"] as const) : [])];
+  await notify(write.services, tx, item, actor.user.id, what, { assigned: added, unassigned: removed, mentioned });
   return changed;
 }
 

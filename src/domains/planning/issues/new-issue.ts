@@ -1,11 +1,19 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Static } from "typebox";
 import type { ProjectSeen } from "#access/containers.ts";
-import type { Databases, Db } from "#db/database.ts";
+import type { Databases, Db, Tx } from "#db/database.ts";
 import { NO_COUNTS } from "#domains/planning/items/counts.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
 import { labelsByName, type NamedLabel } from "#domains/planning/items/labels.ts";
 import { mentionsIn, readersOfIssue } from "#domains/planning/items/mentions.ts";
+import {
+  idColumn,
+  mayBeWatched,
+  nextItemId,
+  type Notifier,
+  notify,
+  sendsMail,
+} from "#domains/planning/items/notifications.ts";
 import { todosOf, type ToldPeople } from "#domains/planning/items/todos.ts";
 import { presentMilestone } from "#domains/planning/milestones/entity.ts";
 import type { MilestoneRow } from "#domains/planning/milestones/queries.ts";
@@ -24,20 +32,29 @@ type IssueCreation = Omit<IssueWrite, "tx"> & { readonly databases: Databases };
 /**
  * Creates an issue. The statement that takes its number commits by itself, since everybody else who creates one in the
  * project waits for it: in a transaction they would also wait until this process has sent the commit. If labels are
- * named, which may have to be created, or a milestone, which is locked, there is one, with this statement as its last.
+ * named, which may have to be created, or a milestone, which is locked, or if somebody may have to be mailed, there is
+ * one, with this statement as its last.
  */
 export async function createIssue(
   { databases, ...write }: IssueCreation,
   params: Static<typeof NewIssue>,
 ): Promise<Static<typeof SingleIssue>> {
   const given = permittedInNew(write, params);
-  const create = async (db: Db, labels: readonly NamedLabel[], milestone: MilestoneRow | null) => {
+  const create = async (
+    db: Db,
+    inTransaction: Databases["transaction"],
+    labels: readonly NamedLabel[],
+    milestone: MilestoneRow | null,
+  ) => {
     const draft = await draftOf(db, write, { ...given, title: params.title, milestone_id: milestone?.id ?? null });
     const surroundings = await surroundingsOfNew(databases, draft, write);
     const labelIds = labels.map(({ id }) => id);
     const mentioned = await readersOfIssue(db, draft, mentionsIn(draft.description));
     const told = { assigned: draft.assignee_ids, mentioned };
-    const created = await insertIssue(db, draft, { ...given, labelIds, userId: write.actor.user.id, told });
+    const insertion = { ...given, labelIds, userId: write.actor.user.id, told };
+    const created = (await hasReaders(write, databases, told))
+      ? await inTransaction((tx) => insertAnnounced(write.services, tx, draft, insertion))
+      : await insertIssue(db, draft, insertion);
     const row: DescribedIssue = { ...draft, ...created, moved_to_id: null };
     const names = labels.map(({ name }) => name).toSorted();
     const around = {
@@ -47,11 +64,30 @@ export async function createIssue(
     return { ...presentIssue(row, around), subscribed: true };
   };
   const { labels, milestone_id } = given;
-  if (!labels?.length && !milestone_id) return create(databases.write, [], null);
+  if (!labels?.length && !milestone_id) return create(databases.write, databases.transaction, [], null);
   return databases.transaction(async (tx) => {
     const found = await labelsByName(tx, labelsFrom(write.project), labels ?? [], true);
-    return create(tx, found, (await namedMilestone({ ...write, tx }, milestone_id)) ?? null);
+    const milestone = (await namedMilestone({ ...write, tx }, milestone_id)) ?? null;
+    return create(tx, (work) => work(tx), found, milestone);
   });
+}
+
+/** Whether there may be somebody to mail about a new issue. */
+async function hasReaders(
+  { actor, project, services }: Pick<IssueWrite, "actor" | "project" | "services">,
+  databases: Databases,
+  { assigned = [], mentioned = [] }: ToldPeople,
+): Promise<boolean> {
+  if (!sendsMail(services)) return false;
+  if ([...assigned, ...mentioned].some((id) => id !== actor.user.id)) return true;
+  return mayBeWatched(databases, project.id);
+}
+
+/** Inserts an issue whose mail is queued first, since the statement that takes its number must be the last. */
+async function insertAnnounced(services: Notifier, tx: Tx, draft: Draft, insertion: Insertion): Promise<Created> {
+  const id = await nextItemId(tx, "issues");
+  await notify(services, tx, { column: "issue_id", id }, insertion.userId, ["created"], insertion.told ?? {});
+  return insertIssue(tx, draft, { ...insertion, issueId: id });
 }
 
 async function draftOf(
@@ -86,6 +122,8 @@ interface Insertion {
   readonly labelIds: readonly number[];
   /** Who adds the labels. */
   readonly userId: number;
+  /** Its id, if one was taken for it. */
+  readonly issueId?: number;
   readonly iid?: number;
   readonly created_at?: string;
   /** Who gets to-dos. */
@@ -101,13 +139,14 @@ export const POSITION_STEP = 2 ** 20;
 export async function insertIssue(
   db: Db,
   draft: Draft,
-  { labelIds, userId, iid, created_at, told = {}, also = sql`select` }: Insertion,
+  { labelIds, userId, issueId, iid, created_at, told = {}, also = sql`select` }: Insertion,
 ): Promise<Created> {
+  const givenId = idColumn(issueId);
   const { rows } = await sql<Created>`
     with counter as (${takeIid("issue", draft.project_id, iid)}), issue as (
-      insert into issues (project_id, iid, author_id, title, description, issue_type, confidential, discussion_locked,
+      insert into issues (${givenId.name} project_id, iid, author_id, title, description, issue_type, confidential, discussion_locked,
         weight, start_date, due_date, milestone_id, state, closed_at, closed_by_id, created_at, relative_position)
-      select ${draft.project_id}, iid, ${draft.author_id}, ${draft.title}, ${draft.description}, ${draft.issue_type},
+      select ${givenId.value} ${draft.project_id}, iid, ${draft.author_id}, ${draft.title}, ${draft.description}, ${draft.issue_type},
         ${draft.confidential}, ${draft.discussion_locked}, ${draft.weight}, ${draft.start_date}, ${draft.due_date},
         ${draft.milestone_id}, ${draft.state}, ${draft.closed_at}, ${draft.closed_by_id}, coalesce(${created_at ?? null}, now()),
         iid * ${sql.lit(POSITION_STEP)}::bigint

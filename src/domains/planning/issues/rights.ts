@@ -2,6 +2,7 @@ import { hasRole, type ProjectSeen } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
 import { needsRole } from "#access/roles.ts";
 import type { Tx } from "#db/database.ts";
+import type { Notifier } from "#domains/planning/items/notifications.ts";
 import type { IssueRow } from "./queries.ts";
 import type { IssueViewer } from "./views.ts";
 
@@ -10,6 +11,7 @@ export interface IssueWrite extends IssueViewer {
   readonly tx: Tx;
   readonly actor: Actor;
   readonly project: ProjectSeen;
+  readonly services: Notifier;
   ignored(name: string): void;
 }
 

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { levelInGroup, levelInProject } from "#access/levels.ts";
 import { LEVELS } from "#access/roles.ts";
 import type { Db } from "#db/database.ts";
@@ -44,16 +44,25 @@ interface IssueSeen {
   readonly assignee_ids: readonly number[];
 }
 
+/** People by their names in lower case, or by their ids. */
+type People = readonly string[] | readonly number[];
+
+/** Whether the row of `users as u` is one of some people, and active. */
+const isActiveAmong = (people: People): RawBuilder<boolean> =>
+  typeof people[0] === "number"
+    ? sql`u.id = any(${people}::bigint[]) and u.state = 'active'`
+    : sql`lower(u.username) = any(${people}::text[]) and u.state = 'active'`;
+
 /** Those of some people who may see an issue. */
-export async function readersOfIssue(db: Db, issue: IssueSeen, usernames: readonly string[]): Promise<number[]> {
-  if (usernames.length === 0) return [];
+export async function readersOfIssue(db: Db, issue: IssueSeen, people: People): Promise<number[]> {
+  if (people.length === 0) return [];
   const isOwn = sql`u.id = any(${[issue.author_id ?? 0, ...issue.assignee_ids]}::bigint[])`;
   const sees = issue.confidential
     ? sql`(u.admin or ${isOwn} or ${sql.raw(levelInProject("u.id"))} >= ${sql.lit(LEVELS[SEES_CONFIDENTIAL])})`
     : sql`true`;
   const { rows } = await sql<{ id: number }>`
     select u.id from users u, projects p join namespaces n on n.id = p.namespace_id
-    where lower(u.username) = any(${usernames}::text[]) and u.state = 'active' and p.id = ${issue.project_id}
+    where ${isActiveAmong(people)} and p.id = ${issue.project_id}
       and ${issuesUsableByUser} and ${sees} order by u.id`.execute(db);
   return rows.map(({ id }) => id);
 }
@@ -64,15 +73,15 @@ interface EpicSeen {
 }
 
 /** Those of some people who may see an epic. */
-export async function readersOfEpic(db: Db, epic: EpicSeen, usernames: readonly string[]): Promise<number[]> {
-  if (usernames.length === 0) return [];
+export async function readersOfEpic(db: Db, epic: EpicSeen, people: People): Promise<number[]> {
+  if (people.length === 0) return [];
   const level = sql.raw(levelInGroup("u.id"));
   const sees = epic.confidential
     ? sql`${level} >= ${sql.lit(LEVELS[SEES_CONFIDENTIAL])}`
     : sql`(${groupOpenToUser} or ${level} >= ${sql.lit(LEVELS.guest)})`;
   const { rows } = await sql<{ id: number }>`
     select u.id from users u, namespaces n
-    where lower(u.username) = any(${usernames}::text[]) and u.state = 'active' and n.id = ${epic.group_id}
+    where ${isActiveAmong(people)} and n.id = ${epic.group_id}
       and (u.admin or ${sees}) order by u.id`.execute(db);
   return rows.map(({ id }) => id);
 }
@@ -81,10 +90,10 @@ export async function readersOfEpic(db: Db, epic: EpicSeen, usernames: readonly 
 export async function readersOfNote(
   db: Db,
   { column, id }: LabelledItem,
-  usernames: readonly string[],
+  people: People,
   internal: boolean,
 ): Promise<number[]> {
-  if (usernames.length === 0) return [];
+  if (people.length === 0) return [];
   if (column === "issue_id") {
     const { rows } = await sql<IssueSeen>`
       select i.project_id, i.confidential, i.author_id,
@@ -92,9 +101,9 @@ export async function readersOfNote(
       from issues i where i.id = ${id}`.execute(db);
     const [issue] = rows;
     const seen = issue && internal ? { ...issue, confidential: true, author_id: null, assignee_ids: [] } : issue;
-    return seen ? readersOfIssue(db, seen, usernames) : [];
+    return seen ? readersOfIssue(db, seen, people) : [];
   }
   const { rows } = await sql<EpicSeen>`select e.group_id, e.confidential from epics e where e.id = ${id}`.execute(db);
   const [epic] = rows;
-  return epic ? readersOfEpic(db, { ...epic, confidential: epic.confidential || internal }, usernames) : [];
+  return epic ? readersOfEpic(db, { ...epic, confidential: epic.confidential || internal }, people) : [];
 }

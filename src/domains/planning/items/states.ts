@@ -14,3 +14,9 @@ export function stateColumns(
     return { state: "opened", closed_at: null, closed_by_id: null } as const;
   return {};
 }
+
+/** What people are told of changed columns. */
+export function statesReached({ state }: { readonly state?: "opened" | "closed" }): ("closed" | "reopened")[] {
+  if (state === undefined) return [];
+  return [state === "closed" ? "closed" : "reopened"];
+}

@@ -6,6 +6,7 @@ import { unprocessable } from "#lib/refusal.ts";
 import type { LabelledItem } from "#domains/planning/items/labels.ts";
 import { mentionsIn, newMentions, readersOfNote } from "#domains/planning/items/mentions.ts";
 import { createNotes } from "#domains/planning/items/notes.ts";
+import { type Notifier, notify } from "#domains/planning/items/notifications.ts";
 import { updateTodos } from "#domains/planning/items/todos.ts";
 import { requireSeesInternal } from "#domains/planning/items/visibility.ts";
 import type { NewIssueNote } from "./params.ts";
@@ -17,6 +18,7 @@ const MAX_COMMENTS = 5000;
 
 export interface NoteWrite {
   readonly tx: Tx;
+  readonly services: Notifier;
   ignored(name: string): void;
 }
 
@@ -24,7 +26,7 @@ export type NewNote = Pick<Static<typeof NewIssueNote>, "body" | "internal" | "c
 
 /** Comments on an issue or epic. A reply names the note that began the discussion. */
 export async function createComment(
-  { tx, ignored }: NoteWrite,
+  { tx, services, ignored }: NoteWrite,
   of: WritableNotes,
   params: NewNote,
   discussionId?: number,
@@ -41,11 +43,17 @@ export async function createComment(
   const [note] = await createNotes(tx, of, [{ body: params.body, authorId, internal, createdAt, discussionId }]);
   const mentioned = await readersOfNote(tx, of, mentionsIn(params.body), internal);
   await updateTodos(tx, of, authorId, { mentioned });
+  await notify(services, tx, of, authorId, ["commented"], { note_id: note?.id, mentioned });
   return note ?? noNote();
 }
 
 /** Changes the body of a note. Its time of change stays the same if the body does. */
-export async function changeNote(tx: Tx, of: WritableNotes, id: number, body: string): Promise<NoteRow> {
+export async function changeNote(
+  { tx, services }: Pick<NoteWrite, "tx" | "services">,
+  of: WritableNotes,
+  id: number,
+  body: string,
+): Promise<NoteRow> {
   const note = await lockNote(tx, of, id);
   refuseChange(of, note);
   if (note.body === body) return note;
@@ -57,6 +65,7 @@ export async function changeNote(tx: Tx, of: WritableNotes, id: number, body: st
     .executeTakeFirstOrThrow();
   const mentioned = await readersOfNote(tx, of, newMentions(body, note.body), note.internal);
   await updateTodos(tx, of, of.actor.user.id, { mentioned });
+  await notify(services, tx, of, of.actor.user.id, [], { note_id: id, mentioned });
   return { ...note, body, updated_at };
 }
 

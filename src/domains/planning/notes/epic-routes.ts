@@ -65,9 +65,9 @@ export const epicNotes = {
     params: EpicNoteChanges,
     returns: Note,
     audit: null,
-    async handle({ tx, params, site, ...seen }) {
+    async handle({ tx, services, params, site, ...seen }) {
       const of = { ...(await notesOfEpic(tx, seen, params.epic_id)), actor: seen.actor };
-      return noteView(tx, await changeNote(tx, of, params.note_id, params.body), of, site);
+      return noteView(tx, await changeNote({ tx, services }, of, params.note_id, params.body), of, site);
     },
   }),
 

@@ -60,9 +60,9 @@ export const issueNotes = {
     params: IssueNoteChanges,
     returns: Note,
     audit: null,
-    async handle({ tx, params, site, ...seen }) {
+    async handle({ tx, services, params, site, ...seen }) {
       const of = { ...(await notesOfIssue(tx, seen, params.issue_iid)), actor: seen.actor };
-      return noteView(tx, await changeNote(tx, of, params.note_id, params.body), of, site);
+      return noteView(tx, await changeNote({ tx, services }, of, params.note_id, params.body), of, site);
     },
   }),
 

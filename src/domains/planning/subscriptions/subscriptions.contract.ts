@@ -26,7 +26,7 @@ async function insertItems(
     acting === undefined ? [] : [{ [column]: ids[index], user_id: acting, subscribed, ...times }],
   );
   if (subscriptions.length > 0) await insert(db, "subscriptions", subscriptions);
-  return rows.map(({ iid }) => iid as number);
+  return rows.map(({ iid }) => iid);
 }
 
 export const contract: Contract = {

@@ -1,0 +1,43 @@
+import { defineJob } from "#jobs/define.ts";
+import { mailedSite } from "#domains/foundation/mails/letters.ts";
+import { notificationKind, queueMailsKind } from "#domains/planning/items/notifications.ts";
+import { candidatesOf } from "./candidates.ts";
+import { notificationLetter } from "./letters.ts";
+import { recipientOf, recipientsAmong } from "./recipients.ts";
+import { UNSUBSCRIBE, unsubscribeToken } from "./unsubscribe.ts";
+
+const BATCH_SIZE = 100;
+
+/**
+ * Queues the mails to a batch of people, and itself for the next ones. Both are part of the transaction that ends it, so
+ * that nobody's mail is queued twice.
+ */
+export const queueNotifications = defineJob({
+  ...queueMailsKind,
+  run: ({ payload: { after, ...told }, services, transaction }) =>
+    transaction(async (tx) => {
+      const ids = await candidatesOf(tx, told, after, BATCH_SIZE);
+      for (const { id } of await recipientsAmong(tx, told, ids)) {
+        await services.jobs.add(tx, notificationKind, { ...told, user_id: id });
+      }
+      const last = ids.at(-1);
+      if (last !== undefined && ids.length === BATCH_SIZE) {
+        await services.jobs.add(tx, queueMailsKind, { ...told, after: last });
+      }
+    }),
+});
+
+/** Mails one person, if they may still see it and want it; at least once, as every mail. */
+export const sendNotification = defineJob({
+  ...notificationKind,
+  async run({ id, payload: { user_id, ...told }, services, step }) {
+    const site = mailedSite(services.config);
+    const token = await unsubscribeToken(services.sealing, { userId: user_id, item: told.item });
+    const unsubscribe = `${site}${UNSUBSCRIBE}?token=${token}`;
+    const letter = await step(async (tx) => {
+      const recipient = await recipientOf(tx, told, user_id);
+      return recipient && notificationLetter(tx, told, recipient, { site, unsubscribe });
+    });
+    if (letter) await services.mail.send({ id, ...letter });
+  },
+});
