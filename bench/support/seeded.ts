@@ -29,9 +29,9 @@ export const memberToken = (number: 1 | 2) => `${TOKEN}member-${number}`;
 export const digestInSql = (number: string) => `sha256(convert_to('${TOKEN}' || ${number}, 'UTF8'))`;
 
 /** Starts PostgreSQL on data that is kept between runs; missing migrations and seed steps are run. */
-export async function seededEngine(users: number, projects = 0, tokens = 0): Promise<Engine> {
-  const size = { users, projects, tokens };
-  const counts = [users, projects, tokens].filter((count) => count > 0);
+export async function seededEngine(users: number, projects = 0, tokens = 0, issues = projects): Promise<Engine> {
+  const size = { users, projects, tokens, issues };
+  const counts = [users, projects, tokens, ...(issues === projects ? [] : [issues])].filter((count) => count > 0);
   const kept = join(tmpdir(), "fairlead-bench-data", counts.join("-"));
   const steps = [...seeds, benchTokens];
   const record = join(kept, "steps.json");
@@ -39,7 +39,7 @@ export async function seededEngine(users: number, projects = 0, tokens = 0): Pro
     rmSync(kept, { recursive: true, force: true });
     mkdirSync(kept, { recursive: true });
     chmodSync(kept, 0o755);
-    progress(`Creating users, projects and tokens (${counts.join(", ")}), kept in ${kept}`);
+    progress(`Creating users, projects, tokens and issues (${counts.join(", ")}), kept in ${kept}`);
   }
   const engine = await start(kept);
   try {

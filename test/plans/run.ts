@@ -14,7 +14,7 @@ import { checkPlants, plants } from "./plants.ts";
 import { platformRequests } from "./platform-requests.ts";
 import { reportTimes } from "./report.ts";
 import { BOUNDS, type Request } from "./request.ts";
-import { readSample } from "./sample.ts";
+import { readSample, readSizes } from "./sample.ts";
 import { type Tally, tally } from "./tally.ts";
 
 const { values } = parseArgs({
@@ -22,12 +22,14 @@ const { values } = parseArgs({
     users: { type: "string", default: "1000000" },
     projects: { type: "string", default: "2000000" },
     tokens: { type: "string", default: "5000000" },
+    issues: { type: "string" },
     only: { type: "string", default: "" },
   },
 });
 const users = Number(values.users);
+const projects = Number(values.projects);
 
-await using engine = await seededEngine(users, Number(values.projects), Number(values.tokens));
+await using engine = await seededEngine(users, projects, Number(values.tokens), Number(values.issues ?? projects));
 const client = new pg.Client(engine.url);
 await client.connect();
 const checks = tally();
@@ -50,9 +52,11 @@ const explain = explainer(client);
 await checkStatements(answered, explain, checks);
 const planted = [...plants(sample), ...ofContracts.planted].filter(isWanted);
 await checkPlants(client, planted, answered, checks);
+const sizes = await readSizes(client);
 await client.end();
 
 reportTimes(answered, checks);
+console.log(`rows: ${sizes}`);
 reportSlowness();
 console.log(`${answered.length} requests, ${explain.count()} statements, ${planted.length} planted, ${users} users`);
 console.log(`plans: ${checks.passed()} passed, ${checks.failed()} failed`);

@@ -69,3 +69,12 @@ export async function readSample(client: pg.Client, users: number): Promise<Samp
     ).id,
   };
 }
+
+const TABLES = ["projects", "issues", "epics", "label_events", "issue_links", "epic_links", "notes", "todos"];
+
+/** How many rows the tables have that the lists read. */
+export async function readSizes(client: pg.Client): Promise<string> {
+  const counts = TABLES.map((table) => `select '${table}' as name, count(*)::int from ${table}`).join(" union all ");
+  const { rows } = await client.query<{ name: string; count: number }>(counts);
+  return rows.map(({ name, count }) => `${count.toLocaleString("en")} ${name}`).join(", ");
+}

@@ -3,6 +3,8 @@ export interface SeedSize {
   readonly users: number;
   readonly projects: number;
   readonly tokens: number;
+  /** As many as projects if left out. */
+  readonly issues?: number;
   /** For a database that people use: the storages there are, and tokens and sessions that nobody can guess. */
   readonly trial?: { readonly storages: readonly string[] };
 }

@@ -4,18 +4,19 @@ import { PEOPLE } from "#domains/identity/seed.ts";
 import { LARGEST_GROUP } from "#domains/organization/seed-statements.ts";
 
 /**
- * Every second group has an epic, and the largest one for every twenty projects: more than a list sorts. Some have child
- * epics and issues, a third has a label of the top-level group, and some had another one before.
+ * One epic for every ten issues: half of them in the largest group, which is more than a list sorts, the others in every
+ * second group. Some have child epics and issues, a third has a label of the top-level group, and some had another one
+ * before.
  */
 export const seedEpics: SeedStep<SeedSize> = {
   name: "epics",
   tables: ["epics", "epic_counters", "epic_issues", "label_links", "label_events"],
-  statements: ({ projects }) =>
+  statements: ({ projects, issues = projects }) =>
     projects === 0
       ? []
       : [
           { text: PEOPLE },
-          { text: EPICS, values: [Math.max(Math.floor(projects / 20), 30)] },
+          { text: EPICS, values: [Math.max(Math.floor(issues / 20), 30), Math.ceil(issues / projects)] },
           { text: COUNTERS },
           { text: PARENTS },
           { text: ISSUES },
@@ -40,7 +41,7 @@ const EPICS = `
       select id, row_number() over (order by id) as n, path = '${LARGEST_GROUP}' and parent_id is null as is_largest
       from namespaces where kind = 'group'
     ) g
-    cross join lateral generate_series(1, case when g.is_largest then $1::int else g.n % 2 end) k
+    cross join lateral generate_series(1, case when g.is_largest then $1::int else g.n % 2 * $2::int end) k
     join people p on p.n = 1 + (g.n * 7919 + k * 13) % (select count(*) from people)
   order by g.id, k`;
 

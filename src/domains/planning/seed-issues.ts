@@ -5,20 +5,20 @@ import { PEOPLE } from "#domains/identity/seed.ts";
 const CHUNK = 100_000;
 
 /**
- * As many issues as projects: one in twenty in the first project, the others in the projects that have labels. Two in
- * five are closed, one in thirty is confidential; most have labels, an assignee or both. The label events are those that
- * lead to the labels, and pairs that add and remove one.
+ * One issue in twenty is in the first project, the others in the projects that have labels. Two in five are closed, one
+ * in thirty is confidential; most have labels, an assignee or both. The label events are those that lead to the labels,
+ * and for an issue that has no label of its project, pairs that add and remove each.
  */
 export const seedIssues: SeedStep<SeedSize> = {
   name: "issues",
   tables: ["issues", "issue_assignees", "label_links", "label_events"],
-  statements: ({ projects }) =>
+  statements: ({ projects, issues = projects }) =>
     projects === 0
       ? []
       : [
           { text: PEOPLE },
           { text: PLACES },
-          { text: ISSUES, chunks: { count: projects, size: CHUNK } },
+          { text: ISSUES, chunks: { count: issues, size: CHUNK } },
           { text: COUNTERS },
           { text: ASSIGNEES },
           { text: LABEL_LINKS },
@@ -76,7 +76,7 @@ const LABEL_EVENTS = `
     from label_links t join issues i on i.id = t.issue_id
     union all
     select i.id, i.author_id, l.id, action, i.updated_at
-    from issues i join labels l on l.project_id = i.project_id and l.name = 'Backend'
+    from issues i join labels l on l.project_id = i.project_id and l.name in ('Backend', 'Frontend', 'Review')
       cross join unnest(array['add', 'remove']) action
     where not (${hasProjectLabel})
   ) events order by issue_id, created_at, action`;
