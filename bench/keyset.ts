@@ -1,9 +1,10 @@
-import { Agent, get } from "node:http";
+import { Agent } from "node:http";
 import { join } from "node:path";
 import { Client } from "pg";
 import { encodeCursor } from "#http/cursor.ts";
-import { type Figure, median, progress, table } from "./support/figures.ts";
+import { type Figure, progress, table } from "./support/figures.ts";
 import type { Options } from "./support/options.ts";
+import { alternate, pageOf, type Times } from "./support/pages.ts";
 import { startFairlead, temporaryDirectory } from "./support/processes.ts";
 import { administratorToken, type Engine, query, seededEngine, userToken } from "./support/seeded.ts";
 import { pageStatement, statementsOf } from "./support/statements.ts";
@@ -13,15 +14,7 @@ const CALLERS = [
   ["administrator", administratorToken],
   ["user", userToken(1)],
 ] as const;
-const PAGES_PER_ROUND = 50;
 const PER_PAGE = 20;
-
-/** Milliseconds of the two pages, and their ratio. */
-interface Times {
-  readonly first: number;
-  readonly deep: number;
-  readonly ratio: number;
-}
 
 /** The cost of a page nine tenths down the list compared with the first, in each order and for both kinds of caller. */
 export async function keyset({ users, rounds }: Options): Promise<Figure[]> {
@@ -39,8 +32,8 @@ export async function keyset({ users, rounds }: Options): Promise<Figure[]> {
     const page = `${server.url}/api/v4/users?pagination=keyset&order_by=${order}&sort=desc&per_page=${PER_PAGE}`;
     for (const [caller, token] of CALLERS) {
       progress(`order by ${order}, as ${caller}`);
-      const first = () => pageOf(agent, page, token);
-      const deep = () => pageOf(agent, `${page}&cursor=${cursor}`, token);
+      const first = () => pageOf<{ id: number }>(agent, page, token, PER_PAGE);
+      const deep = () => pageOf<{ id: number }>(agent, `${page}&cursor=${cursor}`, token, PER_PAGE);
       const found = (await deep())[0]?.id;
       if (found !== id) throw new Error(`The deep page by ${order} starts with user ${found}, not ${id}`);
       rows.push({
@@ -87,39 +80,6 @@ async function cursorAt(engine: Engine, order: (typeof ORDERS)[number], depth: n
   const [before, row] = rows;
   if (!before || !row) throw new Error(`There is no user at depth ${depth}`);
   return { cursor: encodeCursor(order, "desc", before), id: row.id };
-}
-
-function pageOf(agent: Agent, url: string, token: string): Promise<{ id: number }[]> {
-  return new Promise((resolve, reject) => {
-    get(url, { agent, headers: { "private-token": token } }, (answer) => {
-      let body = "";
-      answer.setEncoding("utf8").on("data", (text: string) => (body += text));
-      answer.on("end", () => {
-        const page = JSON.parse(body) as { id: number }[];
-        if (answer.statusCode === 200 && page.length === PER_PAGE) resolve(page);
-        else reject(new Error(`${url} answered ${answer.statusCode} with ${page.length} users`));
-      });
-    }).on("error", reject);
-  });
-}
-
-async function alternate(first: () => Promise<unknown>, deep: () => Promise<unknown>, rounds: number): Promise<Times> {
-  const seen: Times[] = [];
-  // The first round warms up both pages and does not count.
-  for (let round = 0; round <= rounds; round++) {
-    const times: { first: number; deep: number }[] = [];
-    while (times.length < PAGES_PER_ROUND) times.push({ first: await timed(first), deep: await timed(deep) });
-    const [one, other] = [median(times.map((time) => time.first)), median(times.map((time) => time.deep))];
-    if (round > 0) seen.push({ first: one, deep: other, ratio: other / one });
-  }
-  const middle = (name: keyof Times) => median(seen.map((times) => times[name]));
-  return { first: middle("first"), deep: middle("deep"), ratio: middle("ratio") };
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const from = performance.now();
-  await work();
-  return performance.now() - from;
 }
 
 /** The same two pages in PostgreSQL alone, by the statements of the product. */

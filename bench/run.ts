@@ -3,6 +3,7 @@ import { getUser } from "./get-user.ts";
 import { idle } from "./idle.ts";
 import { iids } from "./iids.ts";
 import { jobs } from "./jobs.ts";
+import { keysetOfIssues } from "./keyset-issues.ts";
 import { keyset } from "./keyset.ts";
 import { listUsers } from "./list-users.ts";
 import { signIn } from "./sign-in.ts";
@@ -16,6 +17,7 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<Figure[]>>>
   iids,
   jobs,
   keyset,
+  "keyset-issues": keysetOfIssues,
   "get-user": getUser,
   "list-users": listUsers,
   "sign-in": signIn,
@@ -26,7 +28,7 @@ const { names, options } = readOptions(process.argv.slice(2));
 const [name = "", ...more] = names;
 const bench = BENCHES[name];
 if (!bench || more.length > 0) {
-  console.error("Usage: npm run bench -- NAME [--rounds 5] [--seconds N] [--users 1m] [--only PART]");
+  console.error("Usage: npm run bench -- NAME [--rounds 5] [--seconds N] [--users 1m] [--issues 2m] [--only PART]");
   console.error(`NAME is one of ${Object.keys(BENCHES).join(", ")}`);
   process.exitCode = 2;
 } else {

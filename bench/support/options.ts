@@ -9,6 +9,10 @@ export interface Options {
   readonly rounds: number;
   readonly seconds: number;
   readonly users: number;
+  /** For the benches that need more than users. */
+  readonly projects: number;
+  readonly tokens: number;
+  readonly issues: number;
   /** Selects a part of a bench that has several. */
   readonly only?: string;
 }
@@ -21,6 +25,9 @@ export function readOptions(args: readonly string[]): { names: readonly string[]
       rounds: { type: "string", default: "5" },
       seconds: { type: "string" },
       users: { type: "string", default: "1m" },
+      projects: { type: "string", default: "40k" },
+      tokens: { type: "string", default: "100k" },
+      issues: { type: "string", default: "2m" },
       only: { type: "string" },
     },
   });
@@ -28,6 +35,9 @@ export function readOptions(args: readonly string[]): { names: readonly string[]
     rounds: count(values.rounds),
     seconds: count(values.seconds ?? (positionals[0] === "idle" ? IDLE_SECONDS : LOAD_SECONDS)),
     users: count(values.users),
+    projects: count(values.projects),
+    tokens: count(values.tokens),
+    issues: count(values.issues),
     ...(values.only !== undefined && { only: values.only }),
   };
   return { names: positionals, options };
