@@ -6,6 +6,7 @@ import { openDatabase, type Databases } from "#db/database.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import {
   type Bounds,
+  collectListed,
   type Listing,
   listPage,
   type PageRequest,
@@ -185,4 +186,16 @@ describe("a page of a list", () => {
         { numRuns: RUNS },
       ));
   }
+
+  test("its rows are collected, unless there are too many candidates", () =>
+    fc.assert(
+      fc.asyncProperty(Case, async (example) => {
+        const expected = expectedOf(example, await fill(example.items));
+        const ids = await collectListed(databases.read, listingOf(example), example.bounds.candidates);
+        if (ids) assert.deepEqual(new Set(ids), new Set(expected));
+        else if (example.filters.length > 0 && example.costly === 0)
+          assert.ok(expected.length > example.bounds.candidates);
+      }),
+      { numRuns: RUNS },
+    ));
 });

@@ -269,6 +269,12 @@ function firstOf(list: List, source: Source, range: Range, depth: number, scanne
     union all select * from (${collected}) collected where ${isShort}`;
 }
 
+/** The ids of all rows of a list that has filters; undefined if `listPage` would not collect them. */
+export async function collectListed(db: Db, listing: Listing, max = MAX_TOTAL): Promise<number[] | undefined> {
+  const list = listOf(listing);
+  return list.filters.length > 0 ? candidatesOf(db, list, max) : undefined;
+}
+
 /** Counts the rows of a list, up to `MAX_TOTAL`. */
 export async function countListed(
   { read, readAnew }: Pick<Databases, "read" | "readAnew">,
