@@ -6,8 +6,8 @@ import { type Recorded, recordStatements } from "./record.ts";
 import { BOUNDS, type Caller, firstPageOf, type Kind, kindOf, listOf, type Request } from "./request.ts";
 import type { Tally } from "./tally.ts";
 
-/** A list that tries two finders, and each kind of related rows once. */
-const MAX_STATEMENTS = 13;
+/** The caller, the container, candidates, filters, the page, and each kind of related rows once. */
+const MAX_STATEMENTS = 12;
 const MAX_TRIES = 4;
 const RETRY_INTERVAL_MS = 1_000;
 

@@ -195,24 +195,22 @@ const unionAll = (parts: readonly RawBuilder<unknown>[]) => sql`${sql.join(parts
 /** The ids of all rows that match the filters, if the sources or a finder return few enough to look at. */
 async function candidatesOf(db: Db, list: List, max: number): Promise<number[] | undefined> {
   const { sources, candidates, finders, isListed, filters, costly } = list;
-  const limit = sql.lit(max + 1);
-  const listed = sources.map((source) => sql`(${candidates(source)} limit ${limit})`);
-  const ids = await idsUpTo(db, unionAll(listed), max);
-  if (ids) return filtered(db, list, ids, costly);
-  for (const finder of finders) {
-    const found = await idsUpTo(db, sql`select id from ${finder} finder`, max);
-    if (found) return filtered(db, list, found, [isListed, ...filters]);
-  }
-  return undefined;
+  const listed = sources.map((source) => sql`(${candidates(source)} limit ${sql.lit(max + 1)})`);
+  const few = [
+    idsUpTo(max, unionAll(listed), true),
+    ...finders.map((finder) => idsUpTo(max, sql`select id from ${finder} finder`, false)),
+  ];
+  // PostgreSQL tries one after the other, and none after the first that has few enough.
+  const tried = sql<{ ids: number[]; listed: boolean }>`select ids, listed from (${unionAll(few)}) few limit 1`;
+  const [first] = (await tried.execute(db)).rows;
+  return first && filtered(db, list, first.ids, first.listed ? costly : [isListed, ...filters]);
 }
 
-async function idsUpTo(db: Db, rows: RawBuilder<unknown>, max: number): Promise<number[] | undefined> {
-  // If there are too many, PostgreSQL sends none of them.
-  const { rows: found } = await sql<{ ids: number[] }>`select coalesce(array_agg(id), '{}') as ids
+/** A row with the ids of some rows, or none if they are too many. */
+const idsUpTo = (max: number, rows: RawBuilder<unknown>, listed: boolean) =>
+  sql`(select coalesce(array_agg(id), '{}') as ids, ${sql.lit(listed)} as listed
     from (select id from (${rows}) some_rows limit ${sql.lit(max + 1)}) found
-    having count(*) <= ${sql.lit(max)}`.execute(db);
-  return found[0]?.ids;
-}
+    having count(*) <= ${sql.lit(max)})`;
 
 async function filtered(db: Db, list: List, ids: number[], filters: readonly Filter[]): Promise<number[]> {
   if (ids.length === 0 || filters.length === 0) return ids;
