@@ -137,9 +137,12 @@ function ofAssignee(value: number | string): Condition {
   return wildcard(value, isAssigned) ?? isAssignedTo(userOf(Number(value)));
 }
 
-const LABELS_OF_ISSUE = sql`select from label_links t join labels l on l.id = t.label_id where t.issue_id = i.id`;
-const hasLabels = found(LABELS_OF_ISSUE);
-const hasLabel = (name: string): Condition => found(sql`${LABELS_OF_ISSUE} and l.name = ${name}`);
+/** Whether the row of `issues as i` has a label that meets a condition. The label of a link may have been deleted. */
+const hasLabelThat = (is: Condition): Condition =>
+  found(sql`select from label_links t where t.issue_id = i.id
+    and ${found(sql`select from labels l where l.id = t.label_id and ${is}`)}`);
+const hasLabels = hasLabelThat(sql`true`);
+const hasLabel = (name: string): Condition => hasLabelThat(sql`l.name = ${name}`);
 
 const labelled = (name: string, project: LabelContainer | undefined): Rows => sql`(
   select t.issue_id as id from labels l join label_links t on t.label_id = l.id and t.issue_id is not null
