@@ -75,6 +75,7 @@ const Case = fc.record({
   bounds: fc.record({
     candidates: fc.integer({ min: 0, max: 8 }),
     scanned: fc.integer({ min: 1, max: 9 }).map((rows) => () => rows),
+    scannedWide: fc.integer({ min: 1, max: 9 }),
   }),
   limit: fc.integer({ min: 1, max: 6 }),
   offset: fc.integer({ min: 0, max: 12 }),

@@ -89,11 +89,14 @@ export interface Bounds {
   readonly candidates: number;
   /** How many rows of a source are scanned to find so many that match the filters. */
   scanned(depth: number): number;
+  /** How many rows a wide scan reads: without lookups for each it is cheap, but it reads all of them. */
+  readonly scannedWide: number;
 }
 
 const BOUNDS: Bounds = {
   candidates: MAX_TOTAL,
   scanned: (depth) => Math.min(Math.max(20_000, 20 * depth), 200_000),
+  scannedWide: 50_000,
 };
 
 // Limits are literals from a closed set: with a parameter PostgreSQL would plan every execution, and with any other
@@ -237,7 +240,7 @@ function pageOf(list: List, request: PageRequest, bounds: Bounds): RawBuilder<un
   const firsts = list.sources.flatMap((source) =>
     ranges.map(
       (range, rank) => sql`(select id, ${sql.lit(rank)} as rank, ${sql.ref(POSITION)}
-      from (${firstOf(list, source, range, depth, bounds.scanned(depth))}) source)`,
+      from (${firstOf(list, source, range, depth, source.wide ? bounds.scannedWide : bounds.scanned(depth))}) source)`,
     ),
   );
   const direction = sql.raw(sort);
@@ -246,23 +249,27 @@ function pageOf(list: List, request: PageRequest, bounds: Bounds): RawBuilder<un
 }
 
 /** The first rows of a source; if a scan finds too few, all rows that match the filters are collected and sorted. */
-function firstOf(list: List, source: Source, range: Range, depth: number, scanned: number) {
+function firstOf(list: List, source: Source, range: Range, depth: number, maxScanned: number) {
   const { as, filters, lookupOf } = list;
   const { scan, wide } = source;
-  const conditions = wide ? [list.isListed, ...filters] : filters;
-  const first = conditions.length === 0 ? limitFor(depth) : sql.lit(depth);
-  const scanLimit = conditions.length === 0 ? first : sql.lit(scanned);
+  const takesAll = filters.length === 0 && !wide;
+  const first = takesAll ? limitFor(depth) : sql.lit(depth);
+  const scanLimit = takesAll ? first : sql.lit(maxScanned);
   const rows = (from: Rows) => sql`select ${as}.* from ${from} ${as} where ${range.where}`;
   const limitTo: LimitTo = (from) => sql`(${rows(from)} order by ${range.orderBy} limit ${scanLimit})`;
   const inRange = limitTo(typeof scan === "function" ? scan(limitTo) : scan);
   const columns = sql`${as}.id, ${range.value} as ${sql.ref(POSITION)}`;
-  if (conditions.length === 0) return sql`select ${columns} from ${inRange} ${as}`;
+  if (takesAll) return sql`select ${columns} from ${inRange} ${as}`;
   const collected = sql`select ${columns} from (${rows(lookupOf(source))} and ${all(filters)} offset 0) ${as}
     order by ${range.orderBy} limit ${first}`;
   if (source.unordered) return collected;
+  // The offset keeps PostgreSQL from evaluating the filters for rows that are not listed.
+  const listed = wide
+    ? sql`(select ${as}.* from ${inRange} ${as} where ${list.isListed} order by ${range.orderBy} offset 0)`
+    : inRange;
   const isShort = sql`(select count(*) from scanned) < ${first}`;
   return sql`with scanned as materialized (
-      select ${columns} from ${inRange} ${as} where ${all(conditions)} order by ${range.orderBy} limit ${first})
+      select ${columns} from ${listed} ${as} where ${all(filters)} order by ${range.orderBy} limit ${first})
     select * from scanned where not ${isShort}
     union all select * from (${collected}) collected where ${isShort}`;
 }
