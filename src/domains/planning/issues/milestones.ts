@@ -45,15 +45,18 @@ export function ofMilestone(value: Value): Filter {
   return isNone ? sql`not ${has}` : has;
 }
 
-/** The ids of the issues that such a filter finds, of one project or any; most issues have some milestone, or none. */
+/**
+ * The ids of the issues that such a filter finds, of one project or any; most issues have some milestone, or none. The
+ * offsets force a lookup for each milestone.
+ */
 export function inMilestone(value: Value, project?: LabelContainer): Rows | undefined {
   if (value === undefined || ["", "any", "none"].includes(wordOf(value))) return undefined;
-  const inProject =
+  const [available, inProject] =
     project && "project_id" in project
-      ? sql`${isAvailableIn(project, "m")} and i.project_id = ${project.project_id}`
-      : sql`true`;
-  return sql`(select i.id from milestones m join issues i on i.milestone_id = m.id
-    where ${milestoneNamed(value)} and ${inProject})`;
+      ? [isAvailableIn(project, "m"), sql`i.project_id = ${project.project_id}`]
+      : [sql`true`, sql`true`];
+  return sql`(select i.id from (select m.id from milestones m where ${milestoneNamed(value)} and ${available} offset 0) m
+    cross join lateral (select i.id from issues i where i.milestone_id = m.id and ${inProject} offset 0) i)`;
 }
 
 export const DUE_DATE_OF_MILESTONE = sql`(
