@@ -589,6 +589,7 @@ CREATE INDEX issues_of_milestone ON public.issues USING btree (milestone_id, cre
 CREATE INDEX issues_of_project_by_created_at ON public.issues USING btree (project_id, created_at, id) INCLUDE (updated_at, author_id, iid, weight, due_date, state, issue_type, confidential);
 CREATE INDEX issues_of_project_by_due_date ON public.issues USING btree (project_id, due_date, id);
 CREATE INDEX issues_of_project_by_position ON public.issues USING btree (project_id, relative_position, id);
+CREATE INDEX issues_of_project_by_title ON public.issues USING btree (project_id, title, id);
 CREATE INDEX issues_of_project_by_updated_at ON public.issues USING btree (project_id, updated_at, id);
 CREATE INDEX issues_of_project_by_weight ON public.issues USING btree (project_id, weight, id);
 CREATE INDEX issues_words ON public.issues USING gin (search_text gin_trgm_ops);
