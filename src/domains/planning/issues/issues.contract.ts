@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import type { Contract, FixtureContext } from "#test/contract.ts";
 import { FOUND, inGroup, inProject, line, READ, WRITE } from "#test/matrix/line.ts";
-import { any, common, FIRST, list, none } from "#test/plans/request.ts";
+import { any, common, costly, FIRST, list, none, unskippable } from "#test/plans/request.ts";
 import { insert, insertForId, insertForIds, personalProjects, project, word } from "#test/matrix/rows.ts";
 
 const ISSUE = { child: "issue" } as const;
@@ -34,6 +34,8 @@ const filtersFor = (author: number | undefined) => [
   ...[any(`author_id=${author}`), any(`assignee_id=${author}`), any("labels=Blocked&state=closed")],
   ...[none("search=nothing"), common("search=anchor"), common("search=anchor&in=title"), none("epic_id=1")],
 ];
+/** Filters that many issues, few and none meet. */
+const COUNTED = ["labels=Backend", "labels=Backend,Bug&weight=3", "labels=None&search=anchor", "search=nothing"];
 const EVERYWHERE = ["scope=all&labels=Backend", "scope=all&search=anchor", "scope=all&state=closed&order_by=weight"];
 
 const issueRow = (project_id: number, author_id: number | null) => ({
@@ -87,12 +89,15 @@ export const contract: Contract = {
       from issues i where i.project_id = (select project_id from issues group by 1 order by count(*) desc, 1 limit 1)
       group by 1, 2 order by count(*) desc, 2 limit 1`,
     requests: ({ project, author, iid, group }) => [
-      ...list(`/projects/${project}/issues`, { filters: ["", "state=opened", "labels=Backend"] }),
+      ...list(`/projects/${project}/issues`, { filters: ["", "state=opened", unskippable("labels=Backend")] }),
       ...list(`/projects/${project}/issues`, { filters: filtersFor(author), places: FIRST }),
       ...list(`/projects/${project}/issues`, { orders: ORDERS, places: FIRST }),
       ...list(`/projects/${project}/issues/${iid}/participants`, { places: FIRST }),
       ...list(`/projects/${project}/issues_statistics`, { places: FIRST }),
-      ...list(`/groups/${group}/issues`, { callers: MEMBERS }),
+      ...[`/projects/${project}/issues_statistics`, `/groups/${group}/issues_statistics`, "/issues_statistics"].flatMap(
+        (path) => list(path, { filters: COUNTED.map((filter) => costly(`scope=all&${filter}`)), places: FIRST }),
+      ),
+      ...list(`/groups/${group}/issues`, { callers: MEMBERS, filters: [unskippable("")] }),
       ...list(`/groups/${group}/issues`, {
         filters: filtersFor(author),
         orders: ["", "order_by=due_date"],
@@ -104,6 +109,7 @@ export const contract: Contract = {
     ],
     indexes: ({ project }) => ({
       issues_of_project_by_created_at: `/projects/${project}/issues?state=opened`,
+      issues_of_project_by_title: `/projects/${project}/issues?order_by=title&sort=asc`,
       issues_words: `/projects/${project}/issues?search=nothing`,
     }),
   },
