@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { GroupSeen } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
-import { applyLabels } from "#domains/planning/items/labels.ts";
+import { applyLabels, ofGroup } from "#domains/planning/items/labels.ts";
 import { newMentions, readersOfEpic } from "#domains/planning/items/mentions.ts";
 import type { Tx } from "#db/database.ts";
 import { notify } from "#domains/planning/items/notifications.ts";
@@ -10,7 +10,7 @@ import { stateColumns, statesReached } from "#domains/planning/items/states.ts";
 import { changesOf, recordChanges } from "#domains/planning/items/system-notes.ts";
 import { updateTodos } from "#domains/planning/items/todos.ts";
 import { requireColor } from "#domains/planning/items/colors.ts";
-import { type EpicWrite, labelsFrom } from "./new-epic.ts";
+import type { EpicWrite } from "./new-epic.ts";
 import type { EpicChanges } from "./params.ts";
 import { recordParent } from "./parents.ts";
 import { type EpicRow, epics, lockEpic } from "./queries.ts";
@@ -28,7 +28,7 @@ export async function changeEpic(write: EpicWrite, params: EpicChanges): Promise
   };
   if (columns.confidential !== undefined) await checkConfidential(tx, { ...epic, ...columns });
   const item = { column: "epic_id", id: epic.id } as const;
-  const isRelabelled = await applyLabels(tx, actor.user.id, labelsFrom(group), item, params);
+  const isRelabelled = await applyLabels(tx, actor.user.id, ofGroup(group), item, params);
   if (Object.keys(columns).length === 0 && !isRelabelled) return epic;
   await tx
     .updateTable("epics")

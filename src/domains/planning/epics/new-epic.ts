@@ -5,7 +5,7 @@ import type { Tx } from "#db/database.ts";
 import { requireColor } from "#domains/planning/items/colors.ts";
 import { NO_VOTES } from "#domains/planning/items/counts.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
-import { type LabelContainer, labelsByName } from "#domains/planning/items/labels.ts";
+import { labelsByName, ofGroup } from "#domains/planning/items/labels.ts";
 import { mentionsIn, readersOfEpic } from "#domains/planning/items/mentions.ts";
 import { idColumn, nextItemId, type Notifier, notify, sendsMail } from "#domains/planning/items/notifications.ts";
 import { todosOf } from "#domains/planning/items/todos.ts";
@@ -24,9 +24,6 @@ export interface EpicWrite extends EpicViewer {
 }
 
 const DEFAULT_COLOR = "#1068bf";
-
-/** The labels of epics are those of their group and of the groups above. */
-export const labelsFrom = ({ id, traversal_ids }: GroupSeen): LabelContainer => ({ group_id: id, traversal_ids });
 
 /** Creates an epic, below another if the request says so. */
 export async function createEpic(write: EpicWrite, params: NewEpic): Promise<SingleEpic> {
@@ -51,7 +48,7 @@ export async function createChildEpic(
 /** What the response shows is read first: all who create epics in the group wait for the last statement. */
 async function storeEpic(write: EpicWrite, params: Omit<NewEpic, "id">, parent?: EpicRow): Promise<SingleEpic> {
   const { tx, actor, group, ignored } = write;
-  const labels = await labelsByName(tx, labelsFrom(group), params.labels ?? [], true);
+  const labels = await labelsByName(tx, ofGroup(group), params.labels ?? [], true);
   const mayDate = hasRole(actor, group, "owner");
   if (params.created_at !== undefined && !mayDate) ignored("created_at");
   const confidential = params.confidential ?? false;

@@ -4,7 +4,7 @@ import type { Actor } from "#access/principal.ts";
 import type { ProjectSeen } from "#access/containers.ts";
 import type { Tx } from "#db/database.ts";
 import { unprocessable } from "#lib/refusal.ts";
-import { applyLabels } from "#domains/planning/items/labels.ts";
+import { applyLabels, ofProject } from "#domains/planning/items/labels.ts";
 import { newMentions, readersOfIssue } from "#domains/planning/items/mentions.ts";
 import { notify } from "#domains/planning/items/notifications.ts";
 import { refuseDeletion } from "#domains/planning/items/rights.ts";
@@ -19,7 +19,6 @@ import {
   setAssignees,
 } from "./assignees.ts";
 import { namedMilestone } from "./milestones.ts";
-import { labelsFrom } from "./new-issue.ts";
 import type { IssueChanges } from "./params.ts";
 import { type IssueRow, issues, lockIssue } from "./queries.ts";
 import { type IssueWrite, permittedChanges } from "./rights.ts";
@@ -88,7 +87,7 @@ async function reassign(tx: Tx, { id, project_id }: IssueRow, changes: Changes):
 }
 
 const relabel = ({ tx, actor, project }: IssueWrite, id: number, changes: Changes): Promise<boolean> =>
-  applyLabels(tx, actor.user.id, labelsFrom(project), { column: "issue_id", id }, changes);
+  applyLabels(tx, actor.user.id, ofProject(project), { column: "issue_id", id }, changes);
 
 export async function deleteIssue(tx: Tx, project: ProjectSeen, actor: Actor, iid: number): Promise<IssueRow> {
   const issue = await lockIssue(tx, project, actor, iid);

@@ -16,7 +16,11 @@ type Without = NonNullable<Filters["not"]>;
  * The conditions on rows of `issues as i` that a request asks for. An index of the issues of a project has the columns
  * of all that are not costly.
  */
-export function conditionsOf(actor: Actor | null, filters: Filters): Required<Pick<Listing, "filters" | "costly">> {
+export function conditionsOf(
+  actor: Actor | null,
+  filters: Filters,
+  project?: LabelContainer,
+): Required<Pick<Listing, "filters" | "costly">> {
   const { state, weight, search } = filters;
   return {
     filters: [
@@ -32,12 +36,12 @@ export function conditionsOf(actor: Actor | null, filters: Filters): Required<Pi
     costly: [
       ...assigneesOf(actor, filters).map(isAssignedTo),
       filters.assignee_id !== undefined && ofAssignee(filters.assignee_id),
-      ...(filters.labels ?? []).map((name) => wildcard(name, hasLabels) ?? hasLabel(name)),
+      ...(filters.labels ?? []).map((name) => wildcard(name, hasLabels) ?? hasLabel(name, project)),
       ofEpic(actor, filters.epic_id),
       ofMilestone(filters.milestone),
       ofMilestone(filters.milestone_id),
       search?.trim() && searched(search, filters.in ?? []),
-      ...(filters.not ? excluded(actor, filters.not) : []),
+      ...(filters.not ? excluded(actor, filters.not, project) : []),
     ],
   };
 }
@@ -142,11 +146,15 @@ const hasLabelThat = (is: Condition): Condition =>
   found(sql`select from label_links t where t.issue_id = i.id
     and ${found(sql`select from labels l where l.id = t.label_id and ${is}`)}`);
 const hasLabels = hasLabelThat(sql`true`);
-const hasLabel = (name: string): Condition => hasLabelThat(sql`l.name = ${name}`);
+const hasLabel = (name: string, project: LabelContainer | undefined): Condition => hasLabelThat(isNamed(name, project));
 
 const labelled = (name: string, project: LabelContainer | undefined): Rows => sql`(
   select t.issue_id as id from labels l join label_links t on t.label_id = l.id and t.issue_id is not null
-  where l.name = ${name} and ${project ? isAvailableIn(project) : sql`true`})`;
+  where ${isNamed(name, project)})`;
+
+/** In the list of a project a name means a label that it may use, not one of a group that it has left. */
+const isNamed = (name: string, project: LabelContainer | undefined): Condition =>
+  project ? sql`l.name = ${name} and ${isAvailableIn(project)}` : sql`l.name = ${name}`;
 
 /** Epics that the caller may not see are none. */
 function ofEpic(actor: Actor | null, id: Filters["epic_id"]): Filter {
@@ -171,13 +179,13 @@ const matchesIn = (search: string, place: keyof typeof SEARCHED): Condition =>
   matches(search, sql`(chr(10) || ${SEARCHED[place]} || chr(10))`);
 
 /** The conditions for `not[…]`: none of the named values. */
-function excluded(actor: Actor | null, without: Without): Filter[] {
+function excluded(actor: Actor | null, without: Without, project: LabelContainer | undefined): Filter[] {
   const { labels, iids, weight, epic_id, assignee_id, milestone, milestone_id } = without;
   const some: Filter[] = [
     ...authorsOf(null, without).map((author) => sql<boolean>`i.author_id = ${author}`),
     ...assigneesOf(null, without).map(isAssignedTo),
     assignee_id !== undefined && ofAssignee(assignee_id),
-    ...(labels ?? []).map((name) => wildcard(name, hasLabels) ?? hasLabel(name)),
+    ...(labels ?? []).map((name) => wildcard(name, hasLabels) ?? hasLabel(name, project)),
     iids && sql`i.iid = any(${iids}::integer[])`,
     weight !== undefined && sql`i.weight = ${weight}`,
     ofEpic(actor, epic_id),

@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { dayFromNow } from "#domains/organization/members/test-support.ts";
 import type { TestUser } from "#test/support/app.ts";
-import { type IssueProject, type IssuesApp, issuesApp } from "./test-support.ts";
+import { accepted, type IssueProject, type IssuesApp, issuesApp } from "./test-support.ts";
 
 describe("lists of issues", () => {
   let on: IssuesApp;
@@ -269,5 +269,24 @@ describe("lists of issues", () => {
     for (const query of ["state=merged", "scope=mine", "assignee_id=x", "due_date=later", "in=labels", "weight=-1"]) {
       assert.equal((await on.app.get(`${at.issues}?${query}`)).status, 400, query);
     }
+  });
+
+  test("labels of a group that the project has left stay on its issues, but its list does not find them", async () => {
+    const at = await on.project("owner");
+    const { write } = on.app.services.db;
+    const label = { group_id: at.groupId, name: "former", color: "#123456" };
+    await write.insertInto("labels").values(label).execute();
+    const { iid } = await on.create(at, { title: "Wanderer", labels: "former" });
+    const find = () => on.titles(`${at.issues}?labels=former`, at.user);
+    assert.deepEqual(await find(), ["Wanderer"]);
+    const away = await on.insert.group();
+    await on.insert.member(at.user, { group_id: away }, "owner");
+    await write.updateTable("projects").set({ namespace_id: away }).where("id", "=", at.id).execute();
+    assert.deepEqual((await on.get(`${at.issues}/${iid}`, at.user)).labels, ["former"]);
+    assert.deepEqual(await find(), []);
+    assert.deepEqual(await on.titles(`${at.issues}?not[labels]=former`, at.user), ["Wanderer"]);
+    assert.deepEqual(await on.titles(`/groups/${away}/issues?labels=former`, at.user), ["Wanderer"]);
+    const { labels } = accepted(await on.put(at, iid, { remove_labels: "former" }, at.user), 200);
+    assert.deepEqual(labels, []);
   });
 });

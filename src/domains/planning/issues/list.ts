@@ -6,7 +6,7 @@ import type { Listing, Rows, Source } from "#db/lists/list-page.ts";
 import { type Condition, order, type Order } from "#db/lists/order.ts";
 import { isArchived } from "#domains/organization/projects/queries.ts";
 import { isOpenOrOwn, issuesSeenIn, issueVisibleIn, issueVisibleTo } from "#domains/planning/items/visibility.ts";
-import { ofProject } from "#domains/planning/labels/queries.ts";
+import { ofProject } from "#domains/planning/items/labels.ts";
 import { conditionsOf, type Filters, findersOf } from "./conditions.ts";
 import { DUE_DATE_OF_MILESTONE } from "./milestones.ts";
 
@@ -54,7 +54,7 @@ export function listOfProject(project: ProjectSeen, actor: Actor | null, filters
   return {
     from: "issues as i",
     sources: [{ scan: sql`(select i.* from issues i where ${isListed})` }],
-    ...conditionsOf(actor, filters),
+    ...conditionsOf(actor, filters, ofProject(project)),
     finders: findersOf(actor, filters, ofProject(project)),
     isListed,
   };

@@ -4,7 +4,7 @@ import { type ProjectSeen, requireUse, visibleProject } from "#access/containers
 import type { Actor } from "#access/principal.ts";
 import type { Databases } from "#db/database.ts";
 import { badRequest, forbidden, missing } from "#lib/refusal.ts";
-import { labelsByName } from "#domains/planning/items/labels.ts";
+import { labelsByName, ofProject } from "#domains/planning/items/labels.ts";
 import { copyComments } from "#domains/planning/items/notes.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import { moveSubscriptions } from "#domains/planning/items/subscriptions.ts";
@@ -12,7 +12,7 @@ import { recordChanges } from "#domains/planning/items/system-notes.ts";
 import { moveTodos } from "#domains/planning/items/todos.ts";
 import { possibleAssignees } from "./assignees.ts";
 import { milestoneInTarget } from "./milestones.ts";
-import { insertIssue, labelsFrom } from "./new-issue.ts";
+import { insertIssue } from "./new-issue.ts";
 import type { IssueMove } from "./params.ts";
 import { type IssueRow, issues, labelNamesOf, lockIssue, requireIssue } from "./queries.ts";
 import { type IssueWrite, refuseUnlessManager } from "./rights.ts";
@@ -45,7 +45,7 @@ export async function moveIssue(write: IssueWrite, target: ProjectSeen, iid: num
   const issue = await lockIssue(tx, project, actor, iid);
   if (issue.moved_to_id !== null) throw badRequest("Cannot move an issue that has already been moved");
   if (target.id === project.id) throw badRequest("Cannot move an issue to the project that it is in");
-  const labels = await labelsByName(tx, labelsFrom(target), await labelNamesOf(tx, issue.id), false);
+  const labels = await labelsByName(tx, ofProject(target), await labelNamesOf(tx, issue.id), false);
   const draft = {
     ...issue,
     project_id: target.id,

@@ -1,10 +1,9 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Static } from "typebox";
-import type { ProjectSeen } from "#access/containers.ts";
 import type { Databases, Db, Tx } from "#db/database.ts";
 import { NO_COUNTS } from "#domains/planning/items/counts.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
-import { labelsByName, type NamedLabel } from "#domains/planning/items/labels.ts";
+import { labelsByName, type NamedLabel, ofProject } from "#domains/planning/items/labels.ts";
 import { mentionsIn, readersOfIssue } from "#domains/planning/items/mentions.ts";
 import {
   idColumn,
@@ -66,7 +65,7 @@ export async function createIssue(
   const { labels, milestone_id } = given;
   if (!labels?.length && !milestone_id) return create(databases.write, databases.transaction, [], null);
   return databases.transaction(async (tx) => {
-    const found = await labelsByName(tx, labelsFrom(write.project), labels ?? [], true);
+    const found = await labelsByName(tx, ofProject(write.project), labels ?? [], true);
     const milestone = (await namedMilestone({ ...write, tx }, milestone_id)) ?? null;
     return create(tx, (work) => work(tx), found, milestone);
   });
@@ -111,9 +110,6 @@ async function draftOf(
     assignee_ids: await possibleAssignees(db, project.id, namedAssignees(given) ?? []),
   };
 }
-
-/** Where the labels of a project's issues come from. */
-export const labelsFrom = ({ id, traversal_ids }: ProjectSeen) => ({ project_id: id, traversal_ids });
 
 export type Draft = Omit<DescribedIssue, "id" | "iid" | "created_at" | "updated_at" | "moved_to_id">;
 type Created = Pick<DescribedIssue, "id" | "iid" | "created_at" | "updated_at">;

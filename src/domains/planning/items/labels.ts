@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
+import type { GroupSeen, ProjectSeen } from "#access/containers.ts";
 import type { Db, Tx } from "#db/database.ts";
 import { labelsChanged, recordChanges } from "./system-notes.ts";
 
@@ -13,6 +14,24 @@ export type LabelContainer = { readonly traversal_ids: readonly number[] } & (
   | { readonly project_id: number }
   | { readonly group_id: number }
 );
+
+/** The container of a project's labels and milestones; without inheritance it has only the project's own. */
+export const ofProject = (
+  { id, traversal_ids }: Pick<ProjectSeen, "id" | "traversal_ids">,
+  inherits = true,
+): LabelContainer => ({
+  project_id: id,
+  traversal_ids: inherits ? traversal_ids : [],
+});
+
+/** The same of a group. */
+export const ofGroup = (
+  { id, traversal_ids }: Pick<GroupSeen, "id" | "traversal_ids">,
+  inherits = true,
+): LabelContainer => ({
+  group_id: id,
+  traversal_ids: inherits ? traversal_ids : [id],
+});
 
 /** The colour of a label that is created because an item names it. */
 const DEFAULT_COLOR = "#6699cc";

@@ -3,7 +3,7 @@ import type { Actor } from "#access/principal.ts";
 import { groupVisibleTo, visibleTo } from "#access/visible.ts";
 import type { Db } from "#db/database.ts";
 import { missing } from "#lib/refusal.ts";
-import type { LabelContainer, LabelledItem } from "#domains/planning/items/labels.ts";
+import { isAvailableIn, type LabelContainer, type LabelledItem } from "#domains/planning/items/labels.ts";
 
 /** The item whose events an actor reads, and where its labels usually come from. */
 export interface EventSource extends LabelledItem {
@@ -28,8 +28,7 @@ export type LabelEventRow = Awaited<ReturnType<ReturnType<typeof eventsOf>["exec
 
 /** Whether an actor who sees an item of the container may see the row of `labels as l`. */
 function isReadable(container: LabelContainer, actor: Actor): RawBuilder<boolean> {
-  const own = "project_id" in container ? sql`l.project_id = ${container.project_id}` : sql`false`;
-  return sql`(${own} or l.group_id = any(${container.traversal_ids}::bigint[])
+  return sql`(${isAvailableIn(container)}
     or exists (select from projects p where p.id = l.project_id and ${visibleTo(actor)})
     or exists (select from namespaces n where n.id = l.group_id and ${groupVisibleTo(actor)}))`;
 }

@@ -7,6 +7,7 @@ import { EpicByAnyId } from "#domains/planning/epics/params.ts";
 import { requireEpicByAnyId } from "#domains/planning/epics/queries.ts";
 import { IssueId } from "#domains/planning/issues/params.ts";
 import { requireIssue } from "#domains/planning/issues/queries.ts";
+import { ofGroup, ofProject } from "#domains/planning/items/labels.ts";
 import { LabelEvent } from "./entity.ts";
 import { EpicLabelEventId, IssueLabelEventId } from "./params.ts";
 import { type EventSource, eventsOf, requireLabelEvent } from "./queries.ts";
@@ -82,8 +83,7 @@ interface SeenProject {
 
 async function issueSource(db: Db, { project, actor }: SeenProject, iid: number): Promise<EventSource> {
   const { id } = await requireIssue(db, project, actor, iid);
-  const container = { project_id: project.id, traversal_ids: project.traversal_ids };
-  return { column: "issue_id", id, container, actor };
+  return { column: "issue_id", id, container: ofProject(project), actor };
 }
 
 interface SeenGroup {
@@ -93,5 +93,5 @@ interface SeenGroup {
 
 async function epicSource(db: Db, { group, actor }: SeenGroup, epicId: number): Promise<EventSource> {
   const { id } = await requireEpicByAnyId(db, group, actor, epicId);
-  return { column: "epic_id", id, container: { group_id: group.id, traversal_ids: group.traversal_ids }, actor };
+  return { column: "epic_id", id, container: ofGroup(group), actor };
 }

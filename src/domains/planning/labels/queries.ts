@@ -1,23 +1,7 @@
-import type { GroupSeen, ProjectSeen } from "#access/containers.ts";
 import type { Db, Tx } from "#db/database.ts";
 import { missing } from "#lib/refusal.ts";
 import { isAvailableIn, type LabelContainer, nearestFirst } from "#domains/planning/items/labels.ts";
 import type { LabelName } from "./params.ts";
-
-/** The labels that a project may use; without inheritance only its own. */
-export const ofProject = (
-  { id, traversal_ids }: Pick<ProjectSeen, "id" | "traversal_ids">,
-  inherits = true,
-): LabelContainer => ({
-  project_id: id,
-  traversal_ids: inherits ? traversal_ids : [],
-});
-
-/** The labels that a group may use; without inheritance only its own. */
-export const ofGroup = ({ id, traversal_ids }: GroupSeen, inherits = true): LabelContainer => ({
-  group_id: id,
-  traversal_ids: inherits ? traversal_ids : [id],
-});
 
 /** The labels, as rows of `l`, with their priority in a project. */
 export const labels = (db: Db, projectId: number | null) =>

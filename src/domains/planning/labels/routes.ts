@@ -25,7 +25,8 @@ import {
   ProjectLabelFilters,
   ReadLabel,
 } from "./params.ts";
-import { type LabelRow, labels, ofGroup, ofProject, requireLabel } from "./queries.ts";
+import { type LabelRow, labels, requireLabel } from "./queries.ts";
+import { ofGroup, ofProject } from "#domains/planning/items/labels.ts";
 
 const writesInProject = inProject("planner", { unlessArchived: true });
 const writesInGroup = inGroup("planner", { unlessArchived: true });

@@ -3,7 +3,7 @@ import { type AuditTarget, type Conditional, endpoint, type WriteContext } from 
 import { pageOf } from "#http/paging.ts";
 import type { LabelContainer } from "#domains/planning/items/labels.ts";
 import { requirePlannerOfGroup } from "#domains/planning/items/rights.ts";
-import { ofGroup, ofProject } from "#domains/planning/labels/queries.ts";
+import { ofGroup, ofProject } from "#domains/planning/items/labels.ts";
 import { changeMilestone, createMilestone, promoteMilestone, removeMilestone } from "./actions.ts";
 import { Milestone, presentMilestone } from "./entity.ts";
 import { clearMilestone, mergeMilestones } from "./jobs.ts";
