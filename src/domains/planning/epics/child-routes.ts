@@ -93,5 +93,5 @@ export const childEpics = {
   }),
 };
 
-const targetOf = ({ id, title }: EpicRow, groupId: number, epic_iid: number) =>
-  ({ type: "Epic", id, name: title, details: { epic_iid }, entity: { type: "Group", id: groupId } }) as const;
+const targetOf = ({ id, iid }: EpicRow, groupId: number, epic_iid: number) =>
+  ({ type: "Epic", id, name: `&${iid}`, details: { epic_iid }, entity: { type: "Group", id: groupId } }) as const;

@@ -79,7 +79,7 @@ const targetOf = ({ epic, issue }: Joined) =>
   ({
     type: "Epic",
     id: epic.id,
-    name: epic.title,
+    name: `&${epic.iid}`,
     details: { issue_id: issue.id },
     entity: { type: "Group", id: epic.group_id },
   }) as const;

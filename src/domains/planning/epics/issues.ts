@@ -63,7 +63,10 @@ interface IssueToAdd {
   readonly is_archived: boolean;
 }
 
-/** An issue of a project in the group or below it, locked against changes. Who manages the epics of a group manages the issues of all projects below it. */
+/**
+ * An issue of a project in the group or below it, locked against changes. Who manages the epics of a group manages the
+ * issues of all projects below it.
+ */
 async function lockIssueToAdd({ tx, group, actor }: EpicWrite, id: number): Promise<IssueToAdd> {
   const { rows } = await sql<IssueToAdd>`
     select i.confidential, (select l.epic_id from epic_issues l where l.issue_id = i.id) as epic_id,

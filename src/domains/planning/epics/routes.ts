@@ -75,9 +75,9 @@ export const epics = {
     audit: "epic_deleted",
     conditional: true,
     async handle({ tx, group, actor, params, audit, unlessModified }) {
-      const { id, title, updated_at } = await deleteEpic(tx, group, actor, params.epic_iid);
+      const { id, iid, updated_at } = await deleteEpic(tx, group, actor, params.epic_iid);
       unlessModified(updated_at);
-      audit({ type: "Epic", id, name: title, entity: { type: "Group", id: group.id } });
+      audit({ type: "Epic", id, name: `&${iid}`, entity: { type: "Group", id: group.id } });
     },
   }),
 };

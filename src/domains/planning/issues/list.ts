@@ -32,7 +32,7 @@ const OF_PROJECT = {
 
 const milestoneDue = order(DUE_DATE_OF_MILESTONE, "date", { ...emptyLast, scannedBy: newest });
 
-/** The orders of every list of issues. No issue has votes yet, so popularity means newest first. */
+/** The orders of every list of issues. No index has the votes, so popularity means newest first. */
 export const PAGING = {
   id: "i.id",
   orders: {

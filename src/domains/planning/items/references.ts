@@ -14,7 +14,7 @@ export function referencesTo(kind: keyof typeof SIGNS, iid: number, path: string
   return { short, relative: `${relativePath(path, from)}${short}`, full: `${path}${short}` };
 }
 
-/** The reference to an item in a text on another of the container `from`: the short one within it, the full one elsewhere. */
+/** The reference to an item in a text on one of the container `from`: short within it, full elsewhere. */
 export function referenceIn(
   from: string,
   kind: keyof typeof SIGNS,
