@@ -2,8 +2,7 @@ import Type, { type Static } from "typebox";
 import { Flag, Nullable, Text } from "#http/params/vocabulary.ts";
 import { ProjectId } from "#domains/organization/projects/params.ts";
 import { MAX_COLOR_LENGTH } from "#domains/planning/items/colors.ts";
-
-const MAX_INTEGER = 2_147_483_647;
+import { Count } from "#domains/planning/items/params.ts";
 
 const AncestorGroups = Type.Boolean({ default: true, description: "Whether labels of the groups above count" });
 
@@ -44,9 +43,7 @@ export const NamedLabel = Type.Object(named, { atLeastOneOf: NAMED, mutuallyExcl
 const Color = Text(MAX_COLOR_LENGTH);
 const color = { ...Color, description: "`#rgb`, `#rrggbb` or a colour name of CSS" };
 const Description = Type.Optional(Nullable(Type.String({ maxLength: 2000 })));
-const Priority = Type.Optional(
-  Nullable(Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description: "In this project; null removes it" })),
-);
+const Priority = Type.Optional(Nullable(Type.Integer({ ...Count, description: "In this project; null removes it" })));
 
 const creation = {
   ...ProjectId.properties,

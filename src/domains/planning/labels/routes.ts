@@ -2,7 +2,7 @@ import { inGroup, inProject } from "#access/containers.ts";
 import { type AuditTarget, type Conditional, endpoint, type WriteContext } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { isNumericId } from "#http/paths.ts";
-import type { LabelContainer } from "#domains/planning/items/labels.ts";
+import { type LabelContainer, ofGroup, ofProject } from "#domains/planning/items/labels.ts";
 import { requirePlannerOfGroup } from "#domains/planning/items/rights.ts";
 import { changeLabel, createLabel, promoteLabel, removeLabel } from "./actions.ts";
 import { countsEverywhere, countsInProject } from "./counts.ts";
@@ -26,7 +26,6 @@ import {
   ReadLabel,
 } from "./params.ts";
 import { type LabelRow, labels, requireLabel } from "./queries.ts";
-import { ofGroup, ofProject } from "#domains/planning/items/labels.ts";
 
 const writesInProject = inProject("planner", { unlessArchived: true });
 const writesInGroup = inGroup("planner", { unlessArchived: true });

@@ -3,8 +3,7 @@ import type { ProjectSeen } from "#access/containers.ts";
 import type { Tx } from "#db/database.ts";
 import { badFields } from "#lib/refusal.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
-import type { LabelContainer } from "#domains/planning/items/labels.ts";
-import { ofProject } from "#domains/planning/items/labels.ts";
+import { type LabelContainer, ofProject } from "#domains/planning/items/labels.ts";
 import type { MilestoneChanges, NewMilestone } from "./params.ts";
 import {
   availableMilestones,

@@ -1,9 +1,8 @@
 import { inGroup, inProject } from "#access/containers.ts";
 import { type AuditTarget, type Conditional, endpoint, type WriteContext } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
-import type { LabelContainer } from "#domains/planning/items/labels.ts";
+import { type LabelContainer, ofGroup, ofProject } from "#domains/planning/items/labels.ts";
 import { requirePlannerOfGroup } from "#domains/planning/items/rights.ts";
-import { ofGroup, ofProject } from "#domains/planning/items/labels.ts";
 import { changeMilestone, createMilestone, promoteMilestone, removeMilestone } from "./actions.ts";
 import { Milestone, presentMilestone } from "./entity.ts";
 import { clearMilestone, mergeMilestones } from "./jobs.ts";
