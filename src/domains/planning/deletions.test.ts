@@ -14,6 +14,7 @@ const TABLES = [
   ...(["issues", "issue_assignees", "issue_links", "issue_counters", "epics", "epic_links", "epic_issues"] as const),
   ...(["epic_counters", "labels", "label_links", "label_events", "label_priorities", "milestones", "notes"] as const),
   ...(["project_milestone_counters", "group_milestone_counters", "award_emoji", "todos"] as const),
+  ...(["subscriptions", "notification_settings"] as const),
 ];
 
 describe("deleting what has everything of planning", () => {
@@ -72,6 +73,7 @@ describe("deleting what has everything of planning", () => {
     await send("POST", `${item}/notes/${note.id}/award_emoji`, other, { name: "tada" });
     await send("POST", `${awards}/award_emoji`, other, { name: "thumbsup" });
     await send("POST", `${awards}/todo`, other, {});
+    await send("POST", `${awards}/unsubscribe`, other, {});
   }
 
   /** Fills a project and its group with a row of every table, and links both to another place. */
@@ -80,6 +82,8 @@ describe("deleting what has everything of planning", () => {
     await send("POST", `/projects/${project}/labels`, author, { name: "own", color: "red", priority: 1 });
     await send("POST", `/groups/${group}/labels`, author, { name: "shared", color: "red" });
     await send("PUT", `/projects/${project}/labels/own`, author, { description: "x" });
+    for (const path of [`/projects/${project}`, `/groups/${group}`])
+      await send("PUT", `${path}/notification_settings`, other, { level: "watch" });
     const milestone = await send("POST", `/projects/${project}/milestones`, author, { title: "v1" });
     await send("POST", `/groups/${group}/milestones`, author, { title: "year" });
     const issue = await send("POST", issues, author, {
