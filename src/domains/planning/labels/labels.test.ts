@@ -132,6 +132,13 @@ for (const kind of PLACES)
       }
     });
 
+    test("markup in a description is text", async () => {
+      const { place } = await on.nested(kind);
+      const { description, description_html } = await on.created(place, { description: '<img src=x onerror="a">' });
+      assert.equal(description, '<img src=x onerror="a">');
+      assert.equal(description_html, "&lt;img src=x onerror=&quot;a&quot;&gt;");
+    });
+
     test("nothing but a colour is accepted as one, and is not returned", async () => {
       const { place } = await on.nested(kind);
       const { id } = await on.created(place);
