@@ -12,5 +12,6 @@ export const contract: Contract = {
     "GET /projects/:id/notification_settings": inProject("viewer", 200, READ, { signedIn: true }),
     "PUT /projects/:id/notification_settings": inProject("viewer", 200, WRITE, PUT),
   },
+  unrepeatable: { "PUT /notification_settings": "the second time it is so already" },
   tables: ["notification_settings"],
 };
