@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Static } from "typebox";
 import type { GroupSeen } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
-import type { Filter, Listing, Source } from "#db/lists/list-page.ts";
+import type { Filter, Listing, Rows, Source } from "#db/lists/list-page.ts";
 import { type Condition, order } from "#db/lists/order.ts";
 import { matches } from "#domains/organization/namespaces/search.ts";
 import { epicsSeenIn, epicVisibleTo } from "#domains/planning/items/visibility.ts";
@@ -24,9 +24,16 @@ export const PAGING = {
 /** The epics of a group, and of groups below and above it if asked for, as far as the caller may see them. */
 export function listEpics(group: GroupSeen, actor: Actor | null, filters: Filters): Listing {
   const search = filters.search?.trim() || undefined;
+  const labelled = namesIn(filters.labels)
+    .filter((name) => !isWildcard(name))
+    .map((name) => epicsLabelled(group, name));
   return {
     from: "epics as e",
     sources: [epicsOf(group, actor, filters)],
+    isListed: sql`exists (select from namespaces n
+      where n.id = e.group_id and ${inReach(group, filters)} and ${epicVisibleTo(actor)})`,
+    finders: [labelled.length > 0 && sql`(${sql.join(labelled, sql` intersect `)})`],
+    costly: labelled.map(isAmong),
     filters: [
       filters.state !== "all" && sql`e.state = ${filters.state}`,
       filters.confidential !== undefined && sql`e.confidential = ${filters.confidential}`,
@@ -74,28 +81,29 @@ function inReach({ id, traversal_ids: ids }: GroupSeen, filters: Filters): Condi
 const isBelow = (parentId: number, actor: Actor | null): Condition => sql`e.parent_id in (
   select e.id from epics e join namespaces n on n.id = e.group_id where e.id = ${parentId} and ${epicVisibleTo(actor)})`;
 
-/** All of the named labels, or any or none at all; and none of those to leave out. */
+/** Any labels or none at all; and none of those to leave out. */
 function labelFilters(group: GroupSeen, { labels, not }: Filters): Filter[] {
-  const has = (name: string) => hasLabel(group, name);
   return [
-    ...namesIn(labels).map((name) =>
-      isWord(name, "any") ? hasAny : isWord(name, "none") ? sql`not ${hasAny}` : has(name),
-    ),
-    ...namesIn(not?.labels).map((name) => sql`not ${has(name)}`),
-  ] as Filter[];
+    ...namesIn(labels)
+      .filter(isWildcard)
+      .map((word) => (word.toLowerCase() === "any" ? hasAny : sql<boolean>`not ${hasAny}`)),
+    ...namesIn(not?.labels).map((name) => sql<boolean>`not ${isAmong(epicsLabelled(group, name))}`),
+  ];
 }
 
 const namesIn = (names: readonly string[] = []) => names.map((name) => name.trim()).filter(Boolean);
-const isWord = (name: string, word: string) => name.toLowerCase() === word;
+const isWildcard = (name: string) => /^(?:any|none)$/i.test(name);
 
 const hasAny: Condition = sql`exists (
   select from label_links k join labels l on l.id = k.label_id where k.epic_id = e.id)`;
 
+const isAmong = (epics: Rows): Condition => sql`e.id in (${epics})`;
+
 /**
- * Labels of epics are those of groups, all of one root. Their ids are found once and not for every epic. The index of
- * links has those of issues first, which `issue_id is null` skips.
+ * The ids of the epics with a label. Labels of epics are those of groups, all of one root. Their ids are found once and
+ * not for every epic. The index of links has those of issues first, which `issue_id is null` skips.
  */
-const hasLabel = ({ traversal_ids: [root = 0] }: GroupSeen, name: string): Condition => sql`e.id in (
-  select k.epic_id from label_links k where k.issue_id is null and k.label_id = any(array(
+const epicsLabelled = ({ traversal_ids: [root = 0] }: GroupSeen, name: string): Rows => sql`
+  select k.epic_id as id from label_links k where k.issue_id is null and k.label_id = any(array(
     select l.id from subtree(${[root]}::bigint[], ${[root + 1]}::bigint[]) s
-      cross join lateral (select id from labels where group_id = s and name = ${name} offset 0) l)))`;
+      cross join lateral (select id from labels where group_id = s and name = ${name} offset 0) l))`;
