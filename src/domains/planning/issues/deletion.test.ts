@@ -3,6 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { jobs } from "#domains/index.ts";
 import { runWorker } from "#jobs/worker.ts";
+import type { TestUser } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { until } from "#test/support/until.ts";
 import { type IssuesApp, issuesApp } from "./test-support.ts";
@@ -24,12 +25,21 @@ describe("issues of what is deleted", () => {
     }
   }
 
-  type Table = "issues" | "issue_counters" | "label_links" | "label_events" | "notes";
+  type Table = "issues" | "issue_counters" | "label_links" | "label_events" | "notes" | Wish;
+  type Wish = "notification_settings" | "subscriptions";
   const countOf = async (table: Table, where: string) => {
     const { rows } = await sql<{ count: number }>`
       select count(*) as count from ${sql.table(table)} where ${sql.raw(where)}`.execute(on.app.services.db.write);
     return rows[0]?.count ?? 0;
   };
+
+  /** Says in the project of an issue how much mail somebody wants, and ends it for the issue. */
+  async function wish(project: string, iid: number, { token }: TestUser) {
+    const settings = { token, payload: { level: "watch" } };
+    assert.equal((await on.app.put("/notification_settings", settings)).status, 200);
+    assert.equal((await on.app.put(`${project}/notification_settings`, settings)).status, 200);
+    assert.equal((await on.app.post(`${project}/issues/${iid}/unsubscribe`, { token })).status, 201);
+  }
 
   test("what a deleted user wrote belongs to the ghost user, and nothing is assigned to them", async () => {
     const at = await on.publicProject();
@@ -37,6 +47,7 @@ describe("issues of what is deleted", () => {
     const admin = await on.app.makeUser({ admin: true });
     const { iid } = await on.create(at, { title: "Stays", labels: "kept", assignee_ids: [gone.id, at.user.id] }, gone);
     await on.put(at, iid, { state_event: "close" }, gone);
+    await wish(`/projects/${at.id}`, iid, gone);
     const notes = `${at.issues}/${iid}/notes`;
     assert.equal((await on.app.post(notes, { token: gone.token, payload: { body: "So long" } })).status, 201);
     assert.equal((await on.app.delete(`/users/${gone.id}`, { token: admin.token })).status, 204);
@@ -51,14 +62,17 @@ describe("issues of what is deleted", () => {
       issue.assignees.map(({ id }: { id: number }) => id),
       [at.user.id],
     );
-    assert.equal(await countOf("label_events", `user_id = ${gone.id}`), 0);
+    for (const table of ["label_events", "notification_settings", "subscriptions"] as const) {
+      assert.equal(await countOf(table, `user_id = ${gone.id}`), 0, table);
+    }
     const [note] = await on.get(`${notes}?activity_filter=only_comments`, at.user);
     assert.deepEqual([note.body, note.author.username], ["So long", "ghost"]);
   });
 
   test("a deleted project takes its issues along, more than one batch of them", async () => {
     const at = await on.project("owner");
-    const { id } = await on.create(at, { labels: "a", assignee_ids: [at.user.id] });
+    const { id, iid } = await on.create(at, { labels: "a", assignee_ids: [at.user.id] });
+    await wish(`/projects/${at.id}`, iid, at.user);
     await sql`insert into issues (project_id, iid, title) select ${at.id}, n, 'x' from generate_series(10, 6000) n`.execute(
       on.app.services.db.write,
     );
@@ -76,8 +90,10 @@ describe("issues of what is deleted", () => {
     });
     assert.equal(await countOf("issues", `project_id = ${at.id}`), 0);
     assert.equal(await countOf("issue_counters", `project_id = ${at.id}`), 0);
-    assert.equal(await countOf("label_links", `issue_id = ${id}`), 0);
-    assert.equal(await countOf("label_events", `issue_id = ${id}`), 0);
-    assert.equal(await countOf("notes", `issue_id = ${id}`), 0);
+    assert.equal(await countOf("notification_settings", `project_id = ${at.id}`), 0);
+    for (const table of ["label_links", "label_events", "notes", "subscriptions"] as const) {
+      assert.equal(await countOf(table, `issue_id = ${id}`), 0, table);
+    }
+    assert.equal(await countOf("notification_settings", `user_id = ${at.user.id}`), 1);
   });
 });
