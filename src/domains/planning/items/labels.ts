@@ -1,13 +1,8 @@
 import { type RawBuilder, sql } from "kysely";
 import type { GroupSeen, ProjectSeen } from "#access/containers.ts";
 import type { Db, Tx } from "#db/database.ts";
+import type { Item } from "./item.ts";
 import { labelsChanged, recordChanges } from "./system-notes.ts";
-
-/** An issue or an epic, by the column that names it. */
-export interface LabelledItem {
-  readonly column: "issue_id" | "epic_id";
-  readonly id: number;
-}
 
 /** Where labels and milestones come from: a project or a group, with the groups above it. */
 export type LabelContainer = { readonly traversal_ids: readonly number[] } & (
@@ -121,7 +116,7 @@ export async function applyLabels(
   tx: Tx,
   userId: number,
   container: LabelContainer,
-  item: LabelledItem,
+  item: Item,
   { labels, add_labels: add, remove_labels: remove }: LabelParams,
 ): Promise<boolean> {
   if (labels === undefined && !add && !remove) return false;
@@ -143,7 +138,7 @@ export async function applyLabels(
   return changeLabels(tx, userId, item, change);
 }
 
-const labelsOf = (tx: Tx, { column, id }: LabelledItem): Promise<NamedLabel[]> =>
+const labelsOf = (tx: Tx, { column, id }: Item): Promise<NamedLabel[]> =>
   tx
     .selectFrom("label_links as t")
     .innerJoin("labels as l", "l.id", "t.label_id")
@@ -166,7 +161,7 @@ export interface LabelChange {
 export async function changeLabels(
   tx: Tx,
   userId: number,
-  { column, id }: LabelledItem,
+  { column, id }: Item,
   change: LabelChange,
 ): Promise<boolean> {
   const itemId = sql.ref(column);

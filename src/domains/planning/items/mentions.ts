@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import { levelInGroup, levelInProject } from "#access/levels.ts";
 import { LEVELS } from "#access/roles.ts";
 import type { Db } from "#db/database.ts";
-import type { LabelledItem } from "./labels.ts";
+import type { Item } from "./item.ts";
 import { groupOpenToUser, issuesUsableByUser, SEES_CONFIDENTIAL } from "./visibility.ts";
 
 /** More people of one text are not told. */
@@ -89,7 +89,7 @@ export async function readersOfEpic(db: Db, epic: EpicSeen, people: People): Pro
 /** Those of some people who may see a note on an item; an internal one is for those who see confidential items by a role. */
 export async function readersOfNote(
   db: Db,
-  { column, id }: LabelledItem,
+  { column, id }: Item,
   people: People,
   internal: boolean,
 ): Promise<number[]> {

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Tx } from "#db/database.ts";
-import type { LabelledItem } from "./labels.ts";
+import type { Item } from "./item.ts";
 
 /** A note before it is stored. */
 export interface NoteDraft {
@@ -13,7 +13,7 @@ export interface NoteDraft {
   /** The note that began the discussion in which it replies. */
   readonly discussionId?: number | undefined;
   /** The other item that the record of a change names; those who may not see that one do not see the note. */
-  readonly other?: LabelledItem | undefined;
+  readonly other?: Item | undefined;
 }
 
 export interface CreatedNote {
@@ -28,11 +28,7 @@ export interface CreatedNote {
 }
 
 /** Stores notes on an issue or epic in their order: comments as well as records of changes. */
-export async function createNotes(
-  tx: Tx,
-  { column, id }: LabelledItem,
-  drafts: readonly NoteDraft[],
-): Promise<CreatedNote[]> {
+export async function createNotes(tx: Tx, { column, id }: Item, drafts: readonly NoteDraft[]): Promise<CreatedNote[]> {
   if (drafts.length === 0) return [];
   return tx
     .insertInto("notes")

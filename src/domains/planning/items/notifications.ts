@@ -5,7 +5,7 @@ import { bigints, type Lookup } from "#db/loader.ts";
 import type { JobKind } from "#jobs/kind.ts";
 import { retried } from "#domains/foundation/mails/send.ts";
 import type { Services } from "#services.ts";
-import type { LabelledItem } from "./labels.ts";
+import type { Item } from "./item.ts";
 
 const exact = { additionalProperties: false };
 const Ids = Type.Array(Type.Integer());
@@ -53,7 +53,7 @@ interface Named {
 export async function notify(
   services: Notifier,
   tx: Tx,
-  { column, id }: LabelledItem,
+  { column, id }: Item,
   authorId: number,
   what: Notification["what"],
   { note_id, assigned = [], unassigned = [], mentioned = [] }: Named,

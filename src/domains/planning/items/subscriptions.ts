@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
 import type { Db, Tx } from "#db/database.ts";
-import type { LabelledItem } from "./labels.ts";
+import type { Item } from "./item.ts";
 
 /** Whether a user takes part in the row of `issues as i` or `epics as e`: wrote it, works on it or commented on it. */
-export function takesPart(column: LabelledItem["column"], userId: RawBuilder<unknown>): RawBuilder<boolean> {
+export function takesPart(column: Item["column"], userId: RawBuilder<unknown>): RawBuilder<boolean> {
   const item = column === "issue_id" ? "i" : "e";
   const isAssigned = sql`exists (select from issue_assignees a where a.issue_id = i.id and a.user_id = ${userId})`;
   return sql`(${sql.ref(`${item}.author_id`)} = ${userId} or ${column === "issue_id" ? isAssigned : sql`false`}
@@ -15,7 +15,7 @@ export function takesPart(column: LabelledItem["column"], userId: RawBuilder<unk
 /** Those of some issues or epics whose news a user gets: who takes part in one does, unless they said otherwise. */
 export async function subscribedAmong(
   db: Db,
-  column: LabelledItem["column"],
+  column: Item["column"],
   ids: readonly number[],
   actor: Actor | null,
 ): Promise<ReadonlySet<number>> {
@@ -33,7 +33,7 @@ export async function subscribedAmong(
 /** Records that somebody wants to hear of an item, or no more of it. */
 export async function setSubscription(
   tx: Tx,
-  { column, id }: LabelledItem,
+  { column, id }: Item,
   userId: number,
   subscribed: boolean,
 ): Promise<void> {

@@ -1,18 +1,12 @@
 import type { Tx } from "#db/database.ts";
-import type { LabelledItem } from "./labels.ts";
+import type { Item } from "./item.ts";
 import { createNotes } from "./notes.ts";
 
 /**
  * Records what somebody changed in an item, one system note for each change. Notes that name another item are for those
  * who may see both.
  */
-export async function recordChanges(
-  tx: Tx,
-  item: LabelledItem,
-  userId: number,
-  bodies: readonly string[],
-  other?: LabelledItem,
-) {
+export async function recordChanges(tx: Tx, item: Item, userId: number, bodies: readonly string[], other?: Item) {
   const drafts = bodies.map((body) => ({ body, authorId: userId, system: true, other }));
   await createNotes(tx, item, drafts);
 }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "#db/database.ts";
-import type { LabelledItem } from "./labels.ts";
+import type { Item } from "./item.ts";
 
 /** Whom a change of an item asks to look at it. */
 export interface ToldPeople {
@@ -13,7 +13,7 @@ export interface ToldPeople {
  * mentions. Whoever already has such a to-do pending gets no other.
  */
 export function todosOf(
-  column: LabelledItem["column"],
+  column: Item["column"],
   item: RawBuilder<unknown>,
   authorId: number | null,
   { assigned = [], mentioned = [] }: ToldPeople,
@@ -30,13 +30,13 @@ export function todosOf(
  * After a user changed an item: what they were asked about it is done, since they have acted on it, and others are asked.
  * The caller has locked the item.
  */
-export async function updateTodos(tx: Tx, item: LabelledItem, userId: number, told: ToldPeople): Promise<void> {
+export async function updateTodos(tx: Tx, item: Item, userId: number, told: ToldPeople): Promise<void> {
   await completeTodos(tx, item, userId);
   if (!told.assigned?.length && !told.mentioned?.length) return;
   await todosOf(item.column, sql`select ${item.id}::bigint as id`, userId, told).execute(tx);
 }
 
-async function completeTodos(tx: Tx, { column, id }: LabelledItem, userId: number): Promise<void> {
+async function completeTodos(tx: Tx, { column, id }: Item, userId: number): Promise<void> {
   await sql`update todos set state = 'done', updated_at = now()
     where ${sql.ref(column)} = ${id} and user_id = ${userId} and state = 'pending'`.execute(tx);
 }

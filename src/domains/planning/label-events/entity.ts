@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
-import type { LabelledItem } from "#domains/planning/items/labels.ts";
+import type { Item } from "#domains/planning/items/item.ts";
 import { LabelDetails, presentLabelDetails } from "#domains/planning/labels/entity.ts";
 import type { LabelEventRow } from "./queries.ts";
 
@@ -23,7 +23,7 @@ export const LabelEvent = Type.Object(
 
 export const presentLabelEvent = (
   row: LabelEventRow,
-  { column, id }: LabelledItem,
+  { column, id }: Item,
   user: UserSummary | undefined,
 ): Static<typeof LabelEvent> => ({
   id: row.id,

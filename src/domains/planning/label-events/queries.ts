@@ -3,10 +3,11 @@ import type { Actor } from "#access/principal.ts";
 import { groupVisibleTo, visibleTo } from "#access/visible.ts";
 import type { Db } from "#db/database.ts";
 import { missing } from "#lib/refusal.ts";
-import { isAvailableIn, type LabelContainer, type LabelledItem } from "#domains/planning/items/labels.ts";
+import type { Item } from "#domains/planning/items/item.ts";
+import { isAvailableIn, type LabelContainer } from "#domains/planning/items/labels.ts";
 
 /** The item whose events an actor reads, and where its labels usually come from. */
-export interface EventSource extends LabelledItem {
+export interface EventSource extends Item {
   readonly container: LabelContainer;
   readonly actor: Actor;
 }

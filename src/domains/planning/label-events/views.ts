@@ -2,7 +2,7 @@ import type { Static } from "typebox";
 import type { Db } from "#db/database.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { summariesOf } from "#domains/identity/users/queries.ts";
-import type { LabelledItem } from "#domains/planning/items/labels.ts";
+import type { Item } from "#domains/planning/items/item.ts";
 import { type LabelEvent, presentLabelEvent } from "./entity.ts";
 import type { LabelEventRow } from "./queries.ts";
 
@@ -12,7 +12,7 @@ type View = Static<typeof LabelEvent>;
 export async function labelEventViews(
   db: Db,
   rows: readonly LabelEventRow[],
-  item: LabelledItem,
+  item: Item,
   site: string,
 ): Promise<View[]> {
   const userIds = [...new Set(rows.flatMap(({ user_id }) => user_id ?? []))];
@@ -20,7 +20,7 @@ export async function labelEventViews(
   return rows.map((row) => presentLabelEvent(row, item, users.get(row.user_id ?? 0)));
 }
 
-export async function labelEventView(db: Db, row: LabelEventRow, item: LabelledItem, site: string): Promise<View> {
+export async function labelEventView(db: Db, row: LabelEventRow, item: Item, site: string): Promise<View> {
   const { user_id } = row;
   const [user] = user_id === null ? [] : await summariesOf(db, [user_id]);
   return presentLabelEvent(row, item, user && presentSummary(site)(user));

@@ -3,7 +3,7 @@ import type { Static } from "typebox";
 import { hasRole } from "#access/containers.ts";
 import type { Tx } from "#db/database.ts";
 import { unprocessable } from "#lib/refusal.ts";
-import type { LabelledItem } from "#domains/planning/items/labels.ts";
+import type { Item } from "#domains/planning/items/item.ts";
 import { mentionsIn, newMentions, readersOfNote } from "#domains/planning/items/mentions.ts";
 import { createNotes } from "#domains/planning/items/notes.ts";
 import { type Notifier, notify } from "#domains/planning/items/notifications.ts";
@@ -76,13 +76,13 @@ export async function deleteNote(tx: Tx, of: WritableNotes, id: number): Promise
   return note;
 }
 
-const tableOf = ({ column }: LabelledItem) => sql.table(column === "issue_id" ? "issues" : "epics");
+const tableOf = ({ column }: Item) => sql.table(column === "issue_id" ? "issues" : "epics");
 
 /**
  * Locks an item, so that those who comment at once are counted one after another, and sets its time of change, unless
  * the comment is internal: the time would tell of it to those who may not read it.
  */
-async function lockItem(tx: Tx, item: LabelledItem, internal: boolean) {
+async function lockItem(tx: Tx, item: Item, internal: boolean) {
   await (
     internal
       ? sql`select from ${tableOf(item)} where id = ${item.id} for no key update`

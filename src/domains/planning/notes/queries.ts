@@ -5,11 +5,11 @@ import type { Db, Tx } from "#db/database.ts";
 import { Refusal } from "#lib/refusal.ts";
 import { type EpicRow, requireEpic, requireEpicByAnyId } from "#domains/planning/epics/queries.ts";
 import { requireIssue } from "#domains/planning/issues/queries.ts";
-import type { LabelledItem } from "#domains/planning/items/labels.ts";
+import type { Item } from "#domains/planning/items/item.ts";
 import { noteVisibleIn } from "#domains/planning/items/visibility.ts";
 
 /** The issue or epic whose notes an actor reads or writes. */
-export interface NotesOf extends LabelledItem {
+export interface NotesOf extends Item {
   readonly iid: number;
   readonly project_id: number | null;
   /** Whether only members may write. */

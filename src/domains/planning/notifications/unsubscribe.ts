@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Tx } from "#db/database.ts";
 import type { Sealing } from "#lib/sealing.ts";
-import type { LabelledItem } from "#domains/planning/items/labels.ts";
+import type { Item } from "#domains/planning/items/item.ts";
 import { setSubscription } from "#domains/planning/items/subscriptions.ts";
 
 export const UNSUBSCRIBE = "/-/unsubscribe";
@@ -9,7 +9,7 @@ export const UNSUBSCRIBE = "/-/unsubscribe";
 /** Whose mail about which item a link ends. */
 export interface Unsubscription {
   readonly userId: number;
-  readonly item: LabelledItem;
+  readonly item: Item;
 }
 
 const KINDS = { issue_id: "issue", epic_id: "epic" } as const;

@@ -2,14 +2,14 @@ import { sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
 import type { Tx } from "#db/database.ts";
 import { unchanged } from "#lib/refusal.ts";
-import type { LabelledItem } from "#domains/planning/items/labels.ts";
+import type { Item } from "#domains/planning/items/item.ts";
 import { requireTodo, type TodoRow } from "./queries.ts";
 
 /** What is marked in one statement. */
 const BATCH = 5000;
 
 /** Asks the caller to look at an item; refused if they already are asked to. */
-export async function markTodo(tx: Tx, actor: Actor, { column, id }: LabelledItem): Promise<TodoRow> {
+export async function markTodo(tx: Tx, actor: Actor, { column, id }: Item): Promise<TodoRow> {
   const { rows } = await sql<TodoRow>`
     insert into todos (${sql.ref(column)}, user_id, author_id, action)
     select ${id}, ${actor.user.id}, ${actor.user.id}, 'marked'
