@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Static } from "typebox";
 import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
-import { namespacesByIds } from "#domains/foundation/namespaces/queries.ts";
+import { namespacesByIds, type NamespaceRow } from "#domains/foundation/namespaces/queries.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { summariesOf } from "#domains/identity/users/queries.ts";
 import { NO_VOTES, votesOfEpics } from "#domains/planning/items/counts.ts";
@@ -21,6 +21,8 @@ export interface EpicViewer {
   readonly site: string;
   /** The group that the request names; references are full without it. */
   readonly group?: { readonly id: number };
+  /** The groups of the epics, if they have been read. */
+  readonly groups?: readonly NamespaceRow[];
   readonly withLabelDetails?: boolean | undefined;
 }
 
@@ -28,9 +30,11 @@ export interface EpicViewer {
 type Draft = Pick<EpicRow, "group_id" | "parent_id" | "author_id">;
 
 /** Reads what some epics are presented with, except for what belongs to each alone. */
-export async function surroundingsOf(db: Db, rows: readonly Draft[], { actor, site, group }: EpicViewer) {
+export async function surroundingsOf(db: Db, rows: readonly Draft[], viewer: EpicViewer) {
+  const { actor, site, group } = viewer;
   const groupIds = rows.map(({ group_id }) => group_id).concat(group?.id ?? []);
-  const paths = new Map((await namespacesByIds(db, [...new Set(groupIds)])).map((row) => [row.id, row.full_path]));
+  const groups = viewer.groups ?? (await namespacesByIds(db, [...new Set(groupIds)]));
+  const paths = new Map(groups.map((row) => [row.id, row.full_path]));
   const authorIds = [...new Set(rows.flatMap(({ author_id }) => author_id ?? []))];
   const authors = new Map((await summariesOf(db, authorIds)).map((user) => [user.id, presentSummary(site)(user)]));
   const parents = await parentsOf(db, rows, actor);

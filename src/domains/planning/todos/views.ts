@@ -90,11 +90,9 @@ async function epicsOf(db: Db, rows: readonly TodoRow[], viewer: TodoViewer): Pr
   const found = await epics(db)
     .where("e.id", "=", sql<number>`any(${ids}::bigint[])`)
     .execute();
-  const groupIds = [...new Set(found.map(({ group_id }) => group_id))];
-  const groups = new Map(
-    (await namespacesByIds(db, groupIds)).map((row) => [row.id, presentNamespace(viewer.site)(row)]),
-  );
-  const views = await epicViews(db, found, viewer);
+  const rowsOfGroups = await namespacesByIds(db, [...new Set(found.map(({ group_id }) => group_id))]);
+  const groups = new Map(rowsOfGroups.map((row) => [row.id, presentNamespace(viewer.site)(row)]));
+  const views = await epicViews(db, found, { ...viewer, groups: rowsOfGroups });
   return Object.fromEntries(
     views.flatMap((target) => {
       const group = groups.get(target.group_id);
