@@ -68,6 +68,10 @@ const QUERIES: Readonly<Record<string, string>> = {
   "/groups/:id/enterprise_users/:user_id/disable_two_factor": staff("u.two_factor_enabled"),
 };
 
+/** Whether a query finds the values of an endpoint, given as method and path. */
+export const isQueried = (endpoint: string): boolean =>
+  endpoint in QUERIES || (endpoint.split(" ")[1] ?? "") in QUERIES;
+
 export async function readRelated(db: Db): Promise<Related> {
   const related = new Map<string, readonly Record<string, unknown>[]>();
   for (const [address, query] of Object.entries(QUERIES)) {

@@ -5,7 +5,7 @@ import type { TestApp } from "#test/support/app.ts";
 import { type Code, makeCode } from "./code.ts";
 import { codePairs } from "./code-values.ts";
 import { type Accounts, type Headers, makeAccounts } from "./accounts.ts";
-import { makeChildren } from "./children.ts";
+import { makeChildren, makeLinks } from "./children.ts";
 import { makeAccountData } from "./account-data.ts";
 import { PNG } from "./images.ts";
 import { readRelated, type Related } from "./related.ts";
@@ -73,7 +73,8 @@ export async function makeWorld(app: TestApp): Promise<World> {
   await fillIn(app);
   const tree = await makeTree(db.write, user.id, await blobs.put(PNG));
   await makeAccountData(app);
-  const children = await makeChildren(app, tree);
+  const children = await makeChildren(app, tree, administrator.id);
+  const links = await makeLinks(app);
   const code = await makeCode(app, tree.projects);
   const late = await person({ username: "late" });
   const accounts = await makeAccounts(app, {
@@ -120,7 +121,7 @@ export async function makeWorld(app: TestApp): Promise<World> {
     people,
     tree,
     code,
-    related: new Map([...children, ...(await readRelated(db.write)), ...Object.entries(codePairs(code))]),
+    related: new Map([...links, ...children, ...(await readRelated(db.write)), ...Object.entries(codePairs(code))]),
     revive: snapshot.revive,
     async restore() {
       await snapshot.restore();

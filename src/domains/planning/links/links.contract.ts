@@ -96,6 +96,9 @@ async function linkable({ items, rowOf }: Kind, { db }: FixtureContext, parents:
   const targets = containers.filter((id) => !has.has(id)).map((id) => rowOf(id, { iid: 1 }));
   const rows = parents.map(({ id }) => rowOf(id));
   await insert(db, items, [...targets, ...rows]);
+  const counters = sql.table(items === "issues" ? "issue_counters" : "epic_counters");
+  await sql`insert into ${counters} (${column}, last_iid) select unnest(${containers}::bigint[]), 1
+    on conflict do nothing`.execute(db);
   return rows.map((row) => row["iid"] as number);
 }
 
