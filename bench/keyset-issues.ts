@@ -53,11 +53,13 @@ async function largestLists(url: string) {
       (select group_id from epics group by 1 order by count(*) desc limit 1)::int as "group"`,
   );
   const { project, group } = rows[0]!;
-  const ofProject = `/projects/${project}/issues`;
-  const paths = [ofProject, `${ofProject}?state=opened`, `/groups/${group}/issues`, `/groups/${group}/epics`];
-  const callers = [
-    { caller: "administrator", token: administratorToken },
-    { caller: "member", token: memberToken(2) },
+  const administrator = { caller: "administrator", token: administratorToken };
+  const member = { caller: "member", token: memberToken(2) };
+  const ofProject = [`/projects/${project}/issues`, `/projects/${project}/issues?state=opened`];
+  const others = [`/groups/${group}/issues`, `/groups/${group}/epics`, "/issues?scope=all"];
+  return [
+    ...[...ofProject, ...others].map((path) => ({ path, ...administrator })),
+    // The project is not the member's.
+    ...others.map((path) => ({ path, ...member })),
   ];
-  return [...paths, "/issues?scope=all"].flatMap((path) => callers.map((caller) => ({ path, ...caller })));
 }
