@@ -4,7 +4,7 @@ import type { GroupSeen } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import type { Listing } from "#db/lists/list-page.ts";
-import { EPICS } from "./kinds.ts";
+import { epicVisibleTo } from "#domains/planning/items/visibility.ts";
 import type { EpicLinkFilters } from "./params.ts";
 
 export const epicLinks = (db: Db) =>
@@ -14,30 +14,27 @@ export const epicLinks = (db: Db) =>
 
 /** The links of the epics of a group and its subgroups, of which the actor may see both ends. */
 export function listEpicLinks(
-  { id }: GroupSeen,
+  { id, traversal_ids }: GroupSeen,
   actor: Actor | null,
   { created_after, created_before, updated_after, updated_before }: Static<typeof EpicLinkFilters>,
 ): Listing {
-  const inSubtree = sql`n.traversal_ids >= g.traversal_ids and n.traversal_ids < g.subtree_end`;
-  const linksAt = (end: "source_id" | "target_id") => sql`
-    select k.id from namespaces g join namespaces n on ${inSubtree} join epics e on e.group_id = n.id
-      join epic_links k on k.${sql.ref(end)} = e.id
-    where g.id = ${id}`;
-  const isIn = sql<boolean>`exists (
-    select from epics e join namespaces n on n.id = e.group_id join namespaces g on ${inSubtree}
-    where e.id in (l.source_id, l.target_id) and g.id = ${id})`;
+  const end = [...traversal_ids.slice(0, -1), id + 1];
+  const inSubtree = sql`n.traversal_ids >= ${traversal_ids}::bigint[] and n.traversal_ids < ${end}::bigint[]`;
+  const isListed = sql<boolean>`(
+    select count(*) = 2 and bool_or(${inSubtree}) from epics e join namespaces n on n.id = e.group_id
+    where e.id in (l.source_id, l.target_id) and ${epicVisibleTo(actor)})`;
+  const epicsOfGroup = sql`select e.id from namespaces n join epics e on e.group_id = n.id where ${inSubtree}`;
+  const links = sql`
+    select k.* from (${epicsOfGroup}) own join epic_links k on k.source_id = own.id
+    union all
+    select k.* from (${epicsOfGroup}) own join epic_links k on k.target_id = own.id
+    where not exists (
+      select from epics e join namespaces n on n.id = e.group_id where e.id = k.source_id and ${inSubtree})`;
   return {
     from: "epic_links as l",
-    sources: [
-      {
-        scan: sql`epic_links`,
-        lookup: sql`(select * from epic_links where id in (${linksAt("source_id")} union ${linksAt("target_id")}))`,
-      },
-    ],
+    sources: [{ scan: sql`epic_links`, wide: true, lookup: sql`(select l.* from (${links}) l where ${isListed})` }],
+    isListed,
     filters: [
-      isIn,
-      EPICS.isVisible("l.source_id", actor),
-      EPICS.isVisible("l.target_id", actor),
       created_after !== undefined && sql<boolean>`l.created_at >= ${created_after}`,
       created_before !== undefined && sql<boolean>`l.created_at <= ${created_before}`,
       updated_after !== undefined && sql<boolean>`l.updated_at >= ${updated_after}`,
