@@ -31,21 +31,16 @@ export async function issueViews(db: Db, rows: readonly IssueRow[], viewer: Issu
   const surroundings = await surroundingsOf(db, rows, viewer);
   const ids = rows.map(({ id }) => id);
   const labels = await labelsOf(db, ids, viewer.labelDetails === true);
-  const seen = await visibleAmong(
-    db,
-    rows.flatMap(({ moved_to_id }) => moved_to_id ?? []),
-    viewer.actor,
-  );
   const counts = await issueCounts(db, ids, viewer.actor);
-  const epics = await epicsOf(db, ids, viewer.actor);
+  const others = await othersOf(db, ids, viewer.actor);
   const milestones = await milestonesOf(db, rows, viewer.site);
   return (await withDescriptions(db, "issues", rows)).map((row) =>
     presentIssue(row, {
       ...surroundings(row),
       labels: labels(row.id),
-      movedTo: row.moved_to_id !== null && seen.has(row.moved_to_id) ? row.moved_to_id : null,
+      movedTo: others.get(row.id)?.movedTo ?? null,
       counts: counts.get(row.id) ?? NO_COUNTS,
-      epic: epics.get(row.id) ?? null,
+      epic: others.get(row.id)?.epic ?? null,
       milestone: milestones.get(row.id) ?? null,
     }),
   );
@@ -139,25 +134,28 @@ async function labelsOf(db: Db, ids: readonly number[], withDetails: boolean) {
   return (id: number): Issue["labels"] => (byIssue.get(id) ?? []).map(present);
 }
 
-/** Those of some issues that the caller may see. */
-async function visibleAmong(db: Db, ids: readonly number[], actor: Actor | null): Promise<ReadonlySet<number>> {
-  if (ids.length === 0) return new Set();
-  const { rows } = await sql<{ id: number }>`
-    select i.id from issues i join projects p on p.id = i.project_id
-    where i.id = any(${ids}::bigint[]) and ${issueVisibleTo(actor)}`.execute(db);
-  return new Set(rows.map(({ id }) => id));
+interface OthersRow {
+  readonly issue_id: number;
+  readonly moved_to: number | null;
+  readonly epic: (Omit<NonNullable<Issue["epic"]>, "url"> & { readonly path: string }) | null;
 }
 
-/** The epics of issues, as far as the caller may see them. */
-async function epicsOf(db: Db, ids: readonly number[], actor: Actor | null) {
-  const { rows } = await sql<NonNullable<Issue["epic"]> & { issue_id: number; path: string }>`
-    select t.issue_id, e.id, e.iid, e.title, e.group_id, ${fullPath("n")} as path
-    from epic_issues t join epics e on e.id = t.epic_id join namespaces n on n.id = e.group_id
-    where t.issue_id = any(${ids}::bigint[]) and ${epicVisibleTo(actor)}`.execute(db);
+/** The issues that some were moved to, and their epics, as far as the caller may see them. */
+async function othersOf(db: Db, ids: readonly number[], actor: Actor | null) {
+  const { rows } = await sql<OthersRow>`
+    select own.id as issue_id,
+      (select i.id from issues i join projects p on p.id = i.project_id
+        where i.id = own.moved_to_id and ${issueVisibleTo(actor)}) as moved_to,
+      (select json_build_object('id', e.id, 'iid', e.iid, 'title', e.title, 'group_id', e.group_id, 'path', ${fullPath("n")})
+        from epic_issues t join epics e on e.id = t.epic_id join namespaces n on n.id = e.group_id
+        where t.issue_id = own.id and ${epicVisibleTo(actor)}) as epic
+    from issues own where own.id = any(${ids}::bigint[])`.execute(db);
   return new Map(
-    rows.map(({ issue_id, path, id, iid, title, group_id }) => [
-      issue_id,
-      { id, iid, title, group_id, url: `/groups/${path}/-/epics/${iid}` },
-    ]),
+    rows.map(({ issue_id, moved_to, epic }) => [issue_id, { movedTo: moved_to, epic: epic && presentEpic(epic) }]),
   );
 }
+
+const presentEpic = ({ path, ...epic }: NonNullable<OthersRow["epic"]>): Issue["epic"] => ({
+  ...epic,
+  url: `/groups/${path}/-/epics/${epic.iid}`,
+});
