@@ -7,7 +7,7 @@ import { presentSummary } from "#domains/identity/users/present.ts";
 import { summariesOf } from "#domains/identity/users/queries.ts";
 import { NO_VOTES, votesOfEpics } from "#domains/planning/items/counts.ts";
 import { withDescriptions } from "#domains/planning/items/descriptions.ts";
-import { subscribedAmong } from "#domains/planning/items/subscriptions.ts";
+import { isSubscribedTo } from "#domains/planning/items/subscriptions.ts";
 import { issueViews } from "#domains/planning/issues/views.ts";
 import { type LabelDetailsRow, presentLabelDetails } from "#domains/planning/labels/entity.ts";
 import { inheritedDates } from "./dates.ts";
@@ -70,8 +70,8 @@ export async function epicViews(db: Db, rows: readonly EpicRow[], viewer: EpicVi
 /** One epic by itself. */
 export async function epicView(db: Db, row: EpicRow, viewer: EpicViewer): Promise<SingleEpic> {
   const [view] = await epicViews(db, [row], viewer);
-  const subscribed = await subscribedAmong(db, "epic_id", [row.id], viewer.actor);
-  return view ? { ...view, subscribed: subscribed.has(row.id) } : noEpic();
+  const subscribed = await isSubscribedTo(db, { column: "epic_id", id: row.id }, viewer.actor);
+  return view ? { ...view, subscribed } : noEpic();
 }
 
 /** The issues of an epic in the order of the rows. */

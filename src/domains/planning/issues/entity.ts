@@ -81,3 +81,4 @@ export type Issue = Static<typeof Issue>;
 
 /** One issue, with what depends on the caller. */
 export const SingleIssue = Type.Object({ ...issue, subscribed: Type.Boolean() }, { ...exact, title: "SingleIssue" });
+export type SingleIssue = Static<typeof SingleIssue>;

@@ -7,10 +7,9 @@ import { presentSummary } from "#domains/identity/users/present.ts";
 import { findAccount, summariesOf } from "#domains/identity/users/queries.ts";
 import { issueCounts, NO_COUNTS } from "#domains/planning/items/counts.ts";
 import { withDescriptions } from "#domains/planning/items/descriptions.ts";
-import { subscribedAmong } from "#domains/planning/items/subscriptions.ts";
 import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
 import { type LabelDetailsRow, presentLabelDetails } from "#domains/planning/labels/entity.ts";
-import type { Issue } from "./entity.ts";
+import type { Issue, SingleIssue } from "./entity.ts";
 import { milestonesOf } from "./milestones.ts";
 import { type IssueSurroundings, presentIssue } from "./present.ts";
 import type { IssueRow } from "./queries.ts";
@@ -27,30 +26,39 @@ export interface IssueViewer {
 
 /** Presents issues in the order of the rows with a constant number of statements. */
 export async function issueViews(db: Db, rows: readonly IssueRow[], viewer: IssueViewer): Promise<Issue[]> {
+  return (await viewsOf(db, rows, viewer, false)).map(({ view }) => view);
+}
+
+/** The same with what depends on the caller. */
+export async function singleIssueViews(db: Db, rows: readonly IssueRow[], viewer: IssueViewer): Promise<SingleIssue[]> {
+  return (await viewsOf(db, rows, viewer, true)).map(({ view, subscribed }) => ({ ...view, subscribed }));
+}
+
+export async function issueView(db: Db, row: IssueRow, viewer: IssueViewer): Promise<SingleIssue> {
+  const [view] = await singleIssueViews(db, [row], viewer);
+  return view!;
+}
+
+async function viewsOf(db: Db, rows: readonly IssueRow[], viewer: IssueViewer, withSubscription: boolean) {
   if (rows.length === 0) return [];
   const surroundings = await surroundingsOf(db, rows, viewer);
   const ids = rows.map(({ id }) => id);
   const labels = await labelsOf(db, ids, viewer.labelDetails === true);
-  const counts = await issueCounts(db, ids, viewer.actor);
+  const counts = await issueCounts(db, ids, viewer.actor, withSubscription);
   const others = await othersOf(db, ids, viewer.actor);
   const milestones = await milestonesOf(db, rows, viewer.site);
-  return (await withDescriptions(db, "issues", rows)).map((row) =>
-    presentIssue(row, {
+  return (await withDescriptions(db, "issues", rows)).map((row) => {
+    const counted = counts.get(row.id) ?? NO_COUNTS;
+    const view = presentIssue(row, {
       ...surroundings(row),
       labels: labels(row.id),
       movedTo: others.get(row.id)?.movedTo ?? null,
-      counts: counts.get(row.id) ?? NO_COUNTS,
+      counts: counted,
       epic: others.get(row.id)?.epic ?? null,
       milestone: milestones.get(row.id) ?? null,
-    }),
-  );
-}
-
-/** One issue with what depends on the caller. */
-export async function issueView(db: Db, row: IssueRow, viewer: IssueViewer) {
-  const [view] = await issueViews(db, [row], viewer);
-  const subscribed = await subscribedAmong(db, "issue_id", [row.id], viewer.actor);
-  return { ...view!, subscribed: subscribed.has(row.id) };
+    });
+    return { view, subscribed: counted.subscribed };
+  });
 }
 
 /** The columns that name what surrounds an issue. */

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
+import { isSubscribed } from "./subscriptions.ts";
 import { issuesSeenIn, issueVisibleTo } from "./visibility.ts";
 
 /** How many thumbs point up and down. */
@@ -11,15 +12,17 @@ export interface Votes {
 
 export const NO_VOTES: Votes = { upvotes: 0, downvotes: 0 };
 
-/** What is counted around an issue. */
+/** What is counted around an issue, and whether the actor is subscribed to it. */
 export interface IssueCounts extends Votes {
   /** The comments that the actor may see. */
   readonly comments: number;
   /** The open issues that it blocks, of those that the actor may see. */
   readonly blocking: number;
+  /** Whether the actor gets its news; false unless asked for, since it takes a lookup in the comments. */
+  readonly subscribed: boolean;
 }
 
-export const NO_COUNTS: IssueCounts = { comments: 0, blocking: 0, ...NO_VOTES };
+export const NO_COUNTS: IssueCounts = { comments: 0, blocking: 0, subscribed: false, ...NO_VOTES };
 
 /** The votes of the rows of `i`, each by one lookup in an index. */
 const votesOf = (column: "issue_id" | "epic_id"): RawBuilder<unknown> => {
@@ -28,11 +31,12 @@ const votesOf = (column: "issue_id" | "epic_id"): RawBuilder<unknown> => {
   return sql`${count("thumbsup")} as upvotes, ${count("thumbsdown")} as downvotes`;
 };
 
-/** What is counted around some issues. It depends on the viewer, so it is never stored. */
+/** The same of some issues. It depends on the viewer, so it is never stored. */
 export async function issueCounts(
   db: Db,
   issueIds: readonly number[],
   actor: Actor | null,
+  withSubscription: boolean,
 ): Promise<ReadonlyMap<number, IssueCounts>> {
   const { confidential: seesInternal } = issuesSeenIn(actor);
   const { rows } = await sql<IssueCounts & { id: number }>`
@@ -44,6 +48,7 @@ export async function issueCounts(
       group by b.source_id
     )
     select i.id, coalesce(blocked.count, 0) as blocking, ${votesOf("issue_id")},
+      ${withSubscription ? isSubscribed("issue_id", actor) : sql`false`} as subscribed,
       c.open + case when c.internal > 0 and ${seesInternal} then c.internal else 0 end as comments
     from issues i join projects p on p.id = i.project_id left join blocked on blocked.id = i.id
       cross join lateral (

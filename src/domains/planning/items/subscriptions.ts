@@ -12,22 +12,22 @@ export function takesPart(column: Item["column"], userId: RawBuilder<unknown>): 
       and c.author_id = ${userId}))`;
 }
 
-/** Those of some issues or epics whose news a user gets: who takes part in one does, unless they said otherwise. */
-export async function subscribedAmong(
-  db: Db,
-  column: Item["column"],
-  ids: readonly number[],
-  actor: Actor | null,
-): Promise<ReadonlySet<number>> {
-  if (!actor || ids.length === 0) return new Set();
-  const items = column === "issue_id" ? sql`issues i` : sql`epics e`;
-  const id = sql.ref(column === "issue_id" ? "i.id" : "e.id");
+/** Whether a user gets the news of the row of `issues as i` or `epics as e`: as one who takes part, or as they said. */
+export function isSubscribed(column: Item["column"], actor: Actor | null): RawBuilder<boolean> {
+  if (!actor) return sql`false`;
   const userId = sql`${actor.user.id}::bigint`;
-  const { rows } = await sql<{ id: number }>`
-    select ${id} from ${items}
-    left join subscriptions s on ${sql.ref(`s.${column}`)} = ${id} and s.user_id = ${userId}
-    where ${id} = any(${ids}::bigint[]) and coalesce(s.subscribed, ${takesPart(column, userId)})`.execute(db);
-  return new Set(rows.map((row) => row.id));
+  const id = sql.ref(column === "issue_id" ? "i.id" : "e.id");
+  return sql`coalesce(
+    (select s.subscribed from subscriptions s where ${sql.ref(`s.${column}`)} = ${id} and s.user_id = ${userId}),
+    ${takesPart(column, userId)}, false)`;
+}
+
+/** Whether a user gets the news of an item. */
+export async function isSubscribedTo(db: Db, { column, id }: Item, actor: Actor | null): Promise<boolean> {
+  const item = column === "issue_id" ? sql`issues i where i.id` : sql`epics e where e.id`;
+  const { rows } = await sql<{ subscribed: boolean }>`
+    select ${isSubscribed(column, actor)} as subscribed from ${item} = ${id}`.execute(db);
+  return rows[0]?.subscribed ?? false;
 }
 
 /** Records that somebody wants to hear of an item, or no more of it. */

@@ -3,12 +3,11 @@ import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { IssueId } from "#domains/planning/issues/params.ts";
 import { type IssueRow, requireIssue } from "#domains/planning/issues/queries.ts";
-import { subscribedAmong } from "#domains/planning/items/subscriptions.ts";
 import { createLink, removeLink } from "./actions.ts";
 import { IssueLink, LinkedIssue, LinkGraph, presentIssueLink } from "./entity.ts";
 import { linkGraph } from "./graph.ts";
 import { endOf, namedIssue, requireUpdates } from "./issue-ends.ts";
-import { ISSUES } from "./kinds.ts";
+import { ISSUES, SINGLE_ISSUES } from "./kinds.ts";
 import { GraphDepth, IssueLinkId, IssueLinkToDelete, NewIssueLink } from "./params.ts";
 import { ALL_LINKS, type LinkRow, linksOf, requireLink } from "./queries.ts";
 import { recordLink } from "./records.ts";
@@ -29,14 +28,8 @@ export const issueLinks = {
     async handle({ db, project, params, page, actor, site }) {
       const issue = await requireIssue(db, project, actor, params.issue_iid);
       const links = await page.rows(linksOf(db, ISSUES, issue, actor));
-      const linked = await linkedViews(db, ISSUES, issue, links, { actor, site, project });
-      const ids = linked.map(({ other }) => other.id);
-      const subscribed = await subscribedAmong(db, "issue_id", ids, actor);
-      return linked.map(({ link, other, view }) => ({
-        ...view,
-        subscribed: subscribed.has(other.id),
-        issue_link_id: link.id,
-      }));
+      const linked = await linkedViews(db, SINGLE_ISSUES, issue, links, { actor, site, project });
+      return linked.map(({ link, view }) => ({ ...view, issue_link_id: link.id }));
     },
   }),
 

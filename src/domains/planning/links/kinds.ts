@@ -5,9 +5,9 @@ import type { Epic } from "#domains/planning/epics/entity.ts";
 import { type EpicRow, visibleEpics } from "#domains/planning/epics/queries.ts";
 import { epicViews } from "#domains/planning/epics/views.ts";
 import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
-import type { Issue } from "#domains/planning/issues/entity.ts";
+import type { Issue, SingleIssue } from "#domains/planning/issues/entity.ts";
 import { type IssueRow, issues } from "#domains/planning/issues/queries.ts";
-import { issueViews } from "#domains/planning/issues/views.ts";
+import { issueViews, singleIssueViews } from "#domains/planning/issues/views.ts";
 
 /** The caller, and where links of references lead. */
 export interface Viewer {
@@ -55,6 +55,9 @@ export const ISSUES: LinkKind<IssueRow, Issue> = {
   isFamily: () => false,
   views: issueViews,
 };
+
+/** The same with what depends on the caller. */
+export const SINGLE_ISSUES: LinkKind<IssueRow, SingleIssue> = { ...ISSUES, views: singleIssueViews };
 
 export const EPICS: LinkKind<EpicRow, Epic> = {
   name: "Epic",

@@ -34,9 +34,9 @@ export async function linkedViews<Row extends LinkedItem, View extends object>(
   const linked = await withOthers(db, kind, item, viewer.actor, links);
   const others = linked.map(({ other }) => other);
   const views = await kind.views(db, others, viewer);
-  return linked.flatMap(({ link, other }, index) => {
+  return linked.flatMap(({ link }, index) => {
     const view = views[index];
-    return view ? [{ link, other, view: { ...view, ...linkFields(link, seenFrom(item, link).type) } }] : [];
+    return view ? [{ link, view: { ...view, ...linkFields(link, seenFrom(item, link).type) } }] : [];
   });
 }
 
