@@ -3,7 +3,7 @@ from gitlab.exceptions import GitlabCreateError, GitlabGetError, GitlabUpdateErr
 from python_support import check, client, end, person, refused, same
 
 gl = client()
-mate = gl.users.create(person("python-helm"))
+mate = gl.users.create(person("python-pilot"))
 mates = client(mate.personal_access_tokens.create({"name": "mate", "scopes": ["api"]}).token)
 group = gl.groups.create({"name": "Python Bridge", "path": "python-bridge"})
 project = gl.projects.create({"name": "Python Wheel", "namespace_id": group.id})

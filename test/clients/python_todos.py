@@ -3,7 +3,7 @@ from gitlab.exceptions import GitlabMarkdownError, GitlabTodoError
 from python_support import check, client, end, person, refused, same
 
 gl = client()
-mate = gl.users.create(person("python-hand"))
+mate = gl.users.create(person("python-deckhand"))
 mates = client(mate.personal_access_tokens.create({"name": "mate", "scopes": ["api"]}).token)
 group = gl.groups.create({"name": "Python Hands", "path": "python-hands"})
 project = gl.projects.create({"name": "Python Deck", "namespace_id": group.id})
@@ -13,7 +13,7 @@ with check("markdown: rendered as HTML that is safe"):
     same(gl.markdown("**Hello**<img src=x onerror=run()>"), '<p><strong>Hello</strong><img src="x" /></p>\n')
 
 with check("markdown: references are links for those who may see their target"):
-    text = f"#{issue.iid} @python-hand"
+    text = f"#{issue.iid} @python-deckhand"
     html = gl.markdown(text, gfm=True, project=project.path_with_namespace)
     same((issue.web_url in html, mate.web_url in html), (True, True))
     same("href" in gl.markdown(text), False)
@@ -25,7 +25,7 @@ with check("markdown: references are links for those who may see their target"):
 with check("todos: whoever is assigned or mentioned has one"):
     group.members.create({"user_id": mate.id, "access_level": 30})
     assigned = project.issues.create({"title": "Paint", "assignee_ids": [mate.id]})
-    mentioned = group.epics.create({"title": "Refit", "description": "With @python-hand"})
+    mentioned = group.epics.create({"title": "Refit", "description": "With @python-deckhand"})
     found = mates.todos.list()
     same([(each.action_name, each.target_type, each.target["id"]) for each in found],
          [("mentioned", "Epic", mentioned.id), ("assigned", "Issue", assigned.id)])

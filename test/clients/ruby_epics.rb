@@ -3,7 +3,7 @@ require_relative 'ruby_support'
 
 NotFound, BadRequest = Gitlab::Error::NotFound, Gitlab::Error::BadRequest
 
-_, outsider = crew('ruby-helm')
+_, outsider = crew('ruby-pilot')
 group = Gitlab.create_group('Ruby Bridge', 'ruby-bridge')
 project = Gitlab.create_project('Ruby Wheel', namespace_id: group.id)
 
