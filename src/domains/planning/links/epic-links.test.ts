@@ -42,6 +42,15 @@ describe("links between epics", () => {
     assert.deepEqual(await list(a), []);
   });
 
+  test("many at once that name no group are all refused", async () => {
+    const epic = await links.epic(group);
+    const payload = { target_group_id: "9".repeat(19), target_epic_iid: 1 };
+    const send = () => links.app.post(`${epic.path}/related_epics`, { token: user.token, payload });
+    // More than there are connections.
+    const replies = await Promise.all(Array.from({ length: 24 }, send));
+    assert.deepEqual([...new Set(replies.map(({ status }) => status))], [404]);
+  });
+
   test("the records have the documented fields", async () => {
     const [a, b] = await pair();
     const made = await links.linked(user, a, b);

@@ -2,6 +2,7 @@ import { type GroupSeen, hasRole, inGroup, visibleGroup } from "#access/containe
 import { resolveNamespace } from "#access/paths.ts";
 import type { Actor } from "#access/principal.ts";
 import { needsRole } from "#access/roles.ts";
+import type { Tx } from "#db/database.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { forbidden, missing } from "#lib/refusal.ts";
@@ -65,7 +66,7 @@ export const epicLinks = {
       const { tx, actor, services } = context;
       const epic = await requireEpic(tx, group, actor, params.epic_iid);
       const { id } = await resolveNamespace(services.db, String(params.target_group_id || group.id));
-      const targetGroup = await requireGroup(services, actor, id);
+      const targetGroup = await requireGroup(context, id);
       const other = await requireEpic(tx, targetGroup, actor, params.target_epic_iid);
       requireGuest(actor, targetGroup);
       const { prevent_blocking_cycles } = await services.settings.current();
@@ -88,10 +89,10 @@ export const epicLinks = {
     audit: "epic_link_deleted",
     conditional: true,
     async handle({ group, params, audit, unlessModified, ...context }) {
-      const { tx, actor, services } = context;
+      const { tx, actor } = context;
       const epic = await requireEpic(tx, group, actor, params.epic_iid);
       const linked = await requireLink(tx, EPICS, epic, actor, params.related_epic_link_id);
-      requireGuest(actor, await requireGroup(services, actor, linked.other.group_id));
+      requireGuest(actor, await requireGroup(context, linked.other.group_id));
       unlessModified(linked.link.updated_at);
       const view = await linkView(tx, EPICS, epic, linked, { ...context, group });
       await removeLink(tx, EPICS, linked.link);
@@ -102,8 +103,15 @@ export const epicLinks = {
   }),
 };
 
-async function requireGroup({ db }: Pick<Services, "db">, actor: Actor, id: number): Promise<GroupSeen> {
-  const group = await visibleGroup(db, actor, id);
+interface Write {
+  readonly tx: Tx;
+  readonly services: Pick<Services, "db">;
+  readonly actor: Actor;
+}
+
+async function requireGroup({ tx, services, actor }: Write, id: number): Promise<GroupSeen> {
+  // With another connection than that of the transaction, as many requests as there are connections would wait forever.
+  const group = await visibleGroup({ ...services.db, write: tx }, actor, id);
   if (!group) throw missing("Group");
   return group;
 }
