@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import type { Contract, FixtureContext, Name, Parent } from "#test/contract.ts";
 import { inGroup, inProject, READ, WRITE } from "#test/matrix/line.ts";
+import { any, FIRST, list } from "#test/plans/request.ts";
 import { insert, insertForIds, type Row, word } from "#test/matrix/rows.ts";
 
 const SIGNED_IN = { signedIn: true, unaudited: true, answers: { archived: 403, "archived above": 403 } } as const;
@@ -88,6 +89,25 @@ export const contract: Contract = {
   },
   tables: ["award_emoji"],
   differing: ["name"],
+  plans: {
+    // An issue and an epic with comments.
+    sample: `select i.project_id as project, i.iid, n.id as note, e.group_id as "group", e.iid as epic_iid, e.id as epic,
+        m.id as epic_note
+      from (select min(id) as id, min(issue_id) as issue_id from notes
+          where issue_id = (select min(issue_id) from notes where not system) and not system) n
+        join issues i on i.id = n.issue_id
+        cross join (select min(id) as id, min(epic_id) as epic_id from notes
+          where epic_id = (select min(epic_id) from notes where not system) and not system) m
+        join epics e on e.id = m.epic_id`,
+    requests: ({ project, iid, note, group, epic_iid, epic, epic_note }) =>
+      [
+        `/projects/${project}/issues/${iid}/award_emoji`,
+        `/projects/${project}/issues/${iid}/notes/${note}/award_emoji`,
+        `/groups/${group}/epics/${epic_iid}/award_emoji`,
+        `/groups/${group}/epics/${epic}/notes/${epic_note}/award_emoji`,
+      ].flatMap((path) => list(path, { filters: [any("")], places: FIRST })),
+    indexes: () => ({}),
+  },
   fixtures: {
     "awarded issue": fixture("issues", "item", ({ iid }) => iid),
     "issue award": fixture("issues", "item", ({ iid, award }) => [iid, award]),

@@ -179,7 +179,6 @@ export const contract: Contract = {
       epics_of_group_by_updated_at: `/groups/${largest}/epics?order_by=updated_at&sort=asc&pagination=keyset&per_page=100`,
       epics_of_group_by_title: `/groups/${largest}/epics?order_by=title&pagination=keyset&per_page=100`,
       epics_of_parent: `/groups/${largest}/epics/${parent}/epics`,
-      epics_words: `/groups/${largest}/epics?search=nothing`,
       label_links_of_epic: `/groups/${largest}/epics?labels=None`,
     }),
   },

@@ -110,7 +110,6 @@ export const contract: Contract = {
     indexes: ({ project }) => ({
       issues_of_project_by_created_at: `/projects/${project}/issues?state=opened`,
       issues_of_project_by_title: `/projects/${project}/issues?order_by=title&sort=asc`,
-      issues_words: `/projects/${project}/issues?search=nothing`,
     }),
   },
   values: {

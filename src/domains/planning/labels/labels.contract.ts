@@ -60,8 +60,7 @@ export const contract: Contract = {
         places: FIRST,
       }),
     ],
-    indexes: ({ project, largest }) => ({
-      labels_of_project_taken: `/projects/${project}/labels`,
+    indexes: ({ largest }) => ({
       labels_of_group_taken: `/groups/${largest}/labels`,
     }),
   },
