@@ -15,7 +15,7 @@ import { type Failure, type Outcome, sum } from "./tally.ts";
 /** `npm run test:fuzz -- [--cases N] [--seed S] [--only I,J] [--operations NAMES] [--plant NAME,…] [--plants] [--workers W]` */
 const { values: options } = parseArgs({
   options: {
-    cases: { type: "string", default: "20000" },
+    cases: { type: "string", default: "40000" },
     seed: { type: "string", default: String(Date.now() % 1_000_000_000) },
     only: { type: "string" },
     operations: { type: "string", default: "" },
