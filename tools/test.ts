@@ -1,14 +1,18 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { createInterface } from "node:readline";
-import { stripVTControlCharacters } from "node:util";
+import { parseArgs, stripVTControlCharacters } from "node:util";
 import { POSTGRES_VARIABLE, startTestPostgres } from "#test/support/postgres.ts";
+import { dealer, recordCosts, testFiles } from "./test-files.ts";
 
-/** Runs the tests in a few processes, on one PostgreSQL: all of them, or the files that are named. */
+/**
+ * `npm test -- [--timed] [--record-costs] [FILE …]`: runs the tests in a few processes, on one PostgreSQL. All of them
+ * but the timed ones, only the timed ones, or the files that are named.
+ */
 const root = join(import.meta.dirname, "..");
 const COUNTS = ["tests", "suites", "pass", "fail", "cancelled", "skipped", "todo"];
 /** For a test or a whole suite, on a machine that has a tenth of its time for it. */
@@ -22,14 +26,18 @@ interface Result {
 }
 
 const started = performance.now();
-const named = process.argv.slice(2);
-// The tests in test/ take longest, so they go first.
-const files =
-  named.length > 0
-    ? named
-    : ["test", "src"].flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: root }).toSorted());
+const { values: options, positionals: named } = parseArgs({
+  allowPositionals: true,
+  options: {
+    /** Only the tests that judge time, CPU or memory, one file after another. */
+    timed: { type: "boolean", default: false },
+    /** Writes what each file took to the table that files are dealt by. */
+    "record-costs": { type: "boolean", default: false },
+  },
+});
+const files = named.length > 0 ? named : testFiles(root, options.timed);
 // Many tests wait for a process, a timeout or a lock, so one process more than cores keeps the cores busy.
-const processes = Math.min(availableParallelism() + 1, files.length);
+const processes = options.timed ? 1 : Math.min(availableParallelism() + 1, files.length);
 const timesDirectory = mkdtempSync(join(tmpdir(), "fairlead-file-times-"));
 process.on("exit", () => rmSync(timesDirectory, { recursive: true, force: true }));
 const environment = {
@@ -38,33 +46,36 @@ const environment = {
   ...(process.stdout.isTTY && { FORCE_COLOR: "1" }),
 };
 
-const waiting = [...files];
+const nextFiles = dealer(root, files, processes);
 const results: Result[] = [];
 await Promise.all(Array.from({ length: processes }, runWaiting));
 const total = (name: string) => results.reduce((sum, { counts }) => sum + (counts.get(name) ?? 0), 0);
 
+const took = fileTimes();
 console.log("slowest files:");
-for (const [file, seconds] of slowestFiles())
-  console.log(`${seconds.toFixed(1).padStart(7)} s ${relative(root, file)}`);
+for (const [file, seconds] of took.slice(0, SLOWEST_FILES)) console.log(`${seconds.toFixed(1).padStart(7)} s ${file}`);
+if (options["record-costs"]) recordCosts(root, took);
 for (const line of results.flatMap(({ failures }) => failures)) console.log(line);
 if (total("tests") === 0) console.log("✖ no test ran");
 for (const name of COUNTS) console.log(`ℹ ${name} ${total(name)}`);
 console.log(`ℹ duration_ms ${(performance.now() - started).toFixed(6)}`);
 process.exitCode = total("tests") > 0 && results.every(({ success }) => success) ? 0 : 1;
 
-/** Takes many files while many are waiting and few at the end, so that few processes are started and all end together. */
 async function runWaiting() {
-  while (waiting.length > 0) results.push(await runFiles(waiting.splice(0, Math.ceil(waiting.length / processes / 2))));
+  for (let batch = nextFiles(); batch.length > 0; batch = nextFiles()) results.push(await runFiles(batch));
 }
 
-function slowestFiles(): [string, number][] {
+/** The seconds that each file took, slowest first. */
+function fileTimes(): [string, number][] {
   const seconds = new Map<string, number>();
   for (const name of readdirSync(timesDirectory)) {
     const text = readFileSync(join(timesDirectory, name), "utf8");
-    for (const [, ms, file = ""] of text.matchAll(/^(\S+) (.+)$/gm))
+    for (const [, ms, path = ""] of text.matchAll(/^(\S+) (.+)$/gm)) {
+      const file = relative(root, path);
       seconds.set(file, (seconds.get(file) ?? 0) + Number(ms) / 1000);
+    }
   }
-  return [...seconds].toSorted(([, a], [, b]) => b - a).slice(0, SLOWEST_FILES);
+  return [...seconds].toSorted(([, a], [, b]) => b - a);
 }
 
 /** Prints a test with its subtests at once, so that the output of processes does not mix; failures come at the end. */
