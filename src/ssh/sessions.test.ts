@@ -2,18 +2,15 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
-import ssh2, { type ClientChannel } from "ssh2";
 import { git, gitOutput } from "#test/support/git.ts";
 import { gitProcesses } from "#test/support/git-processes.ts";
 import { until } from "#test/support/until.ts";
-import { type SshApp, sshApp } from "./test-support.ts";
+import { cloneUnreceived, commit, largeProject, SENDING, type SshApp, sshApp } from "./test-support.ts";
 
 describe("git over SSH", () => {
   let app: SshApp;
@@ -36,15 +33,6 @@ describe("git over SSH", () => {
     });
     return { ...ended, into };
   };
-  const commit = async (cwd: string, name: string, content: string | Buffer) => {
-    await writeFile(join(cwd, name), content);
-    await gitOutput(["add", "."], { cwd });
-    await gitOutput(["commit", "--quiet", `--message=${name}`], { cwd });
-  };
-  // Random bytes do not compress.
-  const FAST = ["-c", "core.bigFileThreshold=1m", "-c", "core.compression=0"];
-  const push = (cwd: string, address: string, options: Options, ...refs: string[]) =>
-    git([...FAST, "push", "--quiet", address, ...refs], { cwd, env: app.tools.gitEnv(options) });
 
   it("pushes, clones and fetches, in each version of the protocol", async () => {
     const user = await app.makeKeyedUser();
@@ -55,7 +43,7 @@ describe("git over SSH", () => {
       assert.equal(cloned.code, 0, cloned.stderr);
       assert.equal(await readFile(join(cloned.into, "README.md"), "utf8"), "# Harbour\n");
       await commit(copy, `file-${version}`, randomBytes(100_000));
-      const pushed = await push(copy, address, user.options, "main");
+      const pushed = await app.push(copy, address, user.options, "main");
       assert.equal(pushed.code, 0, pushed.stderr);
       const fetched = await git(["-c", `protocol.version=${version}`, "pull", "--quiet"], {
         cwd: cloned.into,
@@ -67,11 +55,11 @@ describe("git over SSH", () => {
         await gitOutput(["rev-parse", "HEAD"], { cwd: copy }),
       );
     }
-    const nothing = await push(copy, address, user.options, "main");
+    const nothing = await app.push(copy, address, user.options, "main");
     assert.equal(nothing.code, 0, nothing.stderr);
-    const removed = await push(copy, address, user.options, "main:side");
+    const removed = await app.push(copy, address, user.options, "main:side");
     assert.equal(removed.code, 0, removed.stderr);
-    assert.equal((await push(copy, address, user.options, ":side")).code, 0);
+    assert.equal((await app.push(copy, address, user.options, ":side")).code, 0);
     const shallow = await clone(address, user.options, "--depth=1");
     assert.equal(await gitOutput(["rev-list", "--count", "HEAD"], { cwd: shallow.into }), "1");
     assert.equal((await clone(address, user.options, "--filter=blob:none")).code, 0);
@@ -96,7 +84,7 @@ describe("git over SSH", () => {
     const answers = [
       await clone(missing, user.options),
       await clone(project.address, stranger.options),
-      await push(copy, project.address, stranger.options, "main"),
+      await app.push(copy, project.address, stranger.options, "main"),
     ];
     for (const { code, stderr } of answers) {
       assert.equal(code, 128);
@@ -104,7 +92,7 @@ describe("git over SSH", () => {
     }
     await sql`insert into repositories (project_id, read_only_until) values (${project.id}, now() + interval '1 hour')
       on conflict (project_id) do update set read_only_until = excluded.read_only_until`.execute(app.services.db.write);
-    const { stderr } = await push(copy, project.address, user.options, "main:other");
+    const { stderr } = await app.push(copy, project.address, user.options, "main:other");
     assert.match(stderr, /^ERROR: The repository is temporarily read-only\. Please try again later\.\n/);
     assert.equal((await clone(project.address, user.options)).code, 0);
   });
@@ -118,17 +106,17 @@ describe("git over SSH", () => {
     const pushing = await app.makeDeployKey(user, project.id, true);
 
     assert.equal((await clone(project.address, reading.options)).code, 0);
-    const refused = await push(copy, project.address, reading.options, "main:side");
+    const refused = await app.push(copy, project.address, reading.options, "main:side");
     assert.equal(refused.code, 128);
     assert.match(refused.stderr, /^ERROR: This deploy key is only for reading\n/);
     assert.match((await clone(other.address, reading.options)).stderr, /^ERROR: There is no repository/);
-    const pushed = await push(copy, project.address, pushing.options, "main:side");
+    const pushed = await app.push(copy, project.address, pushing.options, "main:side");
     assert.equal(pushed.code, 0, pushed.stderr);
 
     // Whatever becomes of its creator.
     await app.changeUser(user.id, { state: "blocked" });
     assert.equal((await clone(project.address, reading.options)).code, 0);
-    assert.equal((await push(copy, project.address, pushing.options, "main:other")).code, 0);
+    assert.equal((await app.push(copy, project.address, pushing.options, "main:other")).code, 0);
     assert.equal((await clone(project.address, user.options)).code, 128);
 
     await app.expireKey(reading.keyId);
@@ -175,7 +163,7 @@ describe("git over SSH", () => {
     const copy = await app.pushFirst(address, user.options);
     await commit(copy, "large", randomBytes(20_000_000));
     const renewing = [...user.options, "-oRekeyLimit=1M"];
-    const pushed = await push(copy, address, renewing, "main");
+    const pushed = await app.push(copy, address, renewing, "main");
     assert.equal(pushed.code, 0, pushed.stderr);
     const cloned = await clone(address, renewing);
     assert.equal(cloned.code, 0, cloned.stderr);
@@ -190,59 +178,38 @@ describe("git over SSH", () => {
     for (const { code, stderr } of all) assert.equal(code, 0, stderr);
   });
 
-  async function largeProject() {
-    const user = await app.makeKeyedUser();
-    const { address, path } = await app.makeProject(user);
-    const copy = await app.pushFirst(address, user.options);
-    await commit(copy, "large", randomBytes(60_000_000));
-    assert.equal((await push(copy, address, user.options, "main")).code, 0);
-    const head = await gitOutput(["rev-parse", "HEAD"], { cwd: copy });
-    // Requests a full clone.
-    const line = (text: string) => (text.length + 4).toString(16).padStart(4, "0") + text;
-    const ask = `${line(`want ${head} side-band-64k ofs-delta\n`)}0000${line("done\n")}`;
-    return { user, command: `git-upload-pack '${path}.git'`, ask };
+  /** The bytes that a process has written; NaN once it has ended. */
+  async function writtenBy(pid: number): Promise<number> {
+    const counters = await readFile(`/proc/${pid}/io`, "utf8").catch(() => "");
+    return Number(/^wchar: (\d+)$/m.exec(counters)?.[1]);
   }
 
   it("ends git with the connection", async () => {
-    const { user, command, ask } = await largeProject();
+    const { user, command, ask } = await largeProject(app);
 
     const args = [...user.options, `-p${app.port}`, "git@127.0.0.1", command];
     const client = spawn("ssh", args, { stdio: ["pipe", "pipe", "ignore"] });
     // The client reads nothing of the answer.
     client.stdin.write(ask);
-    await until("git runs", async () => (await gitProcesses("upload-pack")).length > 0);
-    await sleep(1000);
-    assert.ok((await gitProcesses("upload-pack")).length > 0);
+    const pid = await until("git runs", async () => (await gitProcesses(SENDING))[0]);
+    await until("git sends the pack", async () => (await writtenBy(pid)) > 1_000_000);
     client.kill("SIGKILL");
     await until("git has ended", async () => (await gitProcesses("upload-pack")).length === 0);
   });
 
   it("reads from git only what the client receives, whatever window it announces", async () => {
-    const { user, command, ask } = await largeProject();
-    const client = new ssh2.Client();
-    client.connect({
-      host: "127.0.0.1",
-      port: app.port,
-      username: "git",
-      privateKey: await readFile(user.key.file, "utf8"),
+    const client = await cloneUnreceived(app, await largeProject(app));
+    const pid = await until("git runs", async () => (await gitProcesses(SENDING))[0]);
+    let written = 0;
+    let pauses = 0;
+    await until("git waits or has ended", async () => {
+      const before = written;
+      written = await writtenBy(pid);
+      pauses = written > 1_000_000 && written === before ? pauses + 1 : 0;
+      return pauses === 20 || Number.isNaN(written);
     });
-    await once(client, "ready");
-    const { _protocol, _sock } = client as unknown as {
-      _protocol: { channelWindowAdjust(id: number, bytes: number): void };
-      _sock: Socket;
-    };
-    const channel = await new Promise<ClientChannel>((resolve, reject) =>
-      client.exec(command, (error, made) => (error ? reject(error) : resolve(made))),
-    );
-    _protocol.channelWindowAdjust((channel as unknown as { outgoing: { id: number } }).outgoing.id, 2 ** 30);
-    const before = process.memoryUsage().arrayBuffers;
-    channel.write(ask);
-    _sock.pause();
-    await until("git runs", async () => (await gitProcesses("upload-pack")).length > 0);
-    await sleep(2000);
-    assert.ok((await gitProcesses("upload-pack")).length > 0, "git waits");
-    const grown = process.memoryUsage().arrayBuffers - before;
-    assert.ok(grown < 20_000_000, `grew by ${grown}`);
+    assert.ok(written < 20_000_000, `git has written ${written}`);
+    assert.deepEqual(await gitProcesses(SENDING), [pid], "git waits");
     client.destroy();
     await until("git has ended", async () => (await gitProcesses("upload-pack")).length === 0);
   });

@@ -1,172 +1,26 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { projectRepository } from "#git/storages/storage.ts";
-import { testApp, type TestApp } from "#test/support/app.ts";
-import * as hostile from "#test/support/hostile-repositories.ts";
-import { longestBlock } from "#test/support/event-loop.ts";
-import { listen } from "#test/support/wire.ts";
+import { CASES, type ExpensiveRepositories, expensiveRepositories } from "./hostile-reads.fixtures.ts";
 
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
-/** Generous, since other tests share the process; `npm run test:exhaustion` expects 100 ms of a server of its own. */
-const MAX_BLOCK_MS = 250;
-
-interface Case {
-  readonly make: (directory: string) => Promise<void>;
-  /** Requests, and whether each response is complete. */
-  readonly reads: Readonly<Record<string, "whole" | "truncated" | "refused">>;
-}
-
-/** Smaller than an attack where that shows the same. */
-const CASES: Readonly<Record<string, Case>> = {
-  "long messages": {
-    make: (directory) => hostile.longMessages(directory, { commits: 104 }),
-    reads: {
-      "compare?from=ROOT&to=main": "truncated",
-      "commits?per_page=100&trailers=true": "truncated",
-      "commits/main": "whole",
-      "branches?per_page=100": "truncated",
-      "merge_base?refs[]=main&refs[]=main": "whole",
-      contributors: "whole",
-    },
-  },
-  "long names of authors": {
-    make: (directory) => hostile.longNames(directory, { commits: 20 }),
-    reads: {
-      "contributors?per_page=100": "truncated",
-      "commits?per_page=100": "truncated",
-      "commits/main": "truncated",
-    },
-  },
-  "blank messages": {
-    make: (directory) => hostile.blankMessages(directory),
-    reads: { "commits?per_page=100&trailers=true": "truncated", "compare?from=ROOT&to=main": "truncated" },
-  },
-  "many parents": {
-    make: (directory) => hostile.manyParents(directory),
-    reads: { "commits?per_page=100": "truncated", "commits/main": "truncated", "commits/main/diff": "whole" },
-  },
-  "a wide tree": {
-    make: (directory) => hostile.wideTree(directory),
-    reads: {
-      tree: "whole",
-      "tree?page=400&per_page=100": "whole",
-      "tree?recursive=true&page=400&per_page=100": "whole",
-      "tree?pagination=keyset&per_page=100&page_token=0a00d": "whole",
-      "tree?pagination=keyset&per_page=100&recursive=true": "whole",
-      "tree?pagination=keyset&per_page=100&recursive=true&page_token=0a00d": "whole",
-      "files/0a00d?ref=main": "whole",
-    },
-  },
-  "an endless tree": {
-    make: (directory) => hostile.endlessTree(directory),
-    reads: {
-      "tree?recursive=true&per_page=100": "whole",
-      "tree?recursive=true&per_page=100&page=500": "whole",
-      "tree?recursive=true&per_page=100&pagination=keyset": "whole",
-    },
-  },
-  "a huge name": {
-    make: (directory) => hostile.namesOf(directory, { names: 1, bytes: 30_000_000 }),
-    reads: {
-      tree: "refused",
-      "tree?recursive=true": "refused",
-      "commits/main/diff": "truncated",
-      "commits/main": "whole",
-      "compare?from=main&to=main": "whole",
-    },
-  },
-  "long names of files": {
-    make: hostile.longFileNames,
-    reads: {
-      "tree?per_page=100": "truncated",
-      "tree?recursive=true&per_page=100": "truncated",
-      "tree?recursive=true&per_page=100&pagination=keyset": "truncated",
-      "commits/main/diff?per_page=100": "truncated",
-      "commits?with_stats=true": "whole",
-    },
-  },
-  "a huge diff": {
-    make: (directory) => hostile.hugeDiff(directory),
-    reads: { "commits/main/diff": "whole", "commits/main": "whole", "compare?from=ROOT&to=main": "whole" },
-  },
-  "a heavy blame": {
-    make: (directory) => hostile.heavyBlame(directory),
-    reads: {
-      "files/turns.txt/blame?ref=main": "truncated",
-      "files/deep.txt/blame?ref=main": "truncated",
-      "files/deep.txt/blame?ref=main&range[start]=1&range[end]=2": "truncated",
-    },
-  },
-  "many refs": {
-    make: (directory) => hostile.manyRefs(directory, { tags: 120 }),
-    reads: {
-      "tags?per_page=100": "truncated",
-      "tags?per_page=100&order_by=name": "truncated",
-      "tags/v1": "whole",
-      "branches?per_page=100": "whole",
-      "branches?per_page=100&sort=updated_desc": "whole",
-      "branches?search=9&per_page=100": "whole",
-      "commits/main/refs?per_page=100": "whole",
-    },
-  },
-};
 
 describe("reading expensive repositories", () => {
-  let app: TestApp;
-  let port: number;
+  let repositories: ExpensiveRepositories;
   before(async () => {
-    app = await testApp();
-    port = await listen(app);
+    repositories = await expensiveRepositories();
   });
-  after(() => app.close());
+  after(() => repositories.close());
 
   for (const [name, { make, reads }] of Object.entries(CASES)) {
-    test(`${name}: every response is small and does not block others`, async () => {
-      const base = await publicProject(make);
+    test(`${name}: every response is small`, async () => {
+      const base = await repositories.publicProject(make);
       for (const [path, expected] of Object.entries(reads)) {
-        const { status, bytes, headers, block } = await read(`${base}/${path}`);
+        const { status, bytes, headers } = await repositories.read(`${base}/${path}`);
         const kind = status === 413 || status === 404 ? "refused" : headers.has("x-truncated") ? "truncated" : "whole";
         assert.deepEqual([path, kind], [path, expected], `${path} answered ${status}`);
         assert.ok(status < 500, `${path} answered ${status}`);
         assert.ok(bytes <= MAX_ANSWER_BYTES, `${path} answered ${bytes} bytes`);
-        assert.ok(block < MAX_BLOCK_MS, `${path} took ${Math.round(block)} ms of the event loop at once`);
       }
     });
-  }
-
-  /** Creates a public repository and returns its path in the API. */
-  async function publicProject(make: Case["make"]): Promise<string> {
-    const { token, username } = await app.makeUser();
-    const payload = { name: `code ${username}`, visibility: "public", default_branch: "main" };
-    const { body } = await app.post("/projects", { token, payload });
-    const name = projectRepository(body.id);
-    await app.services.git.storage("default").repository(name).create("main");
-    await make(join(app.services.config.dataDir, "repositories", `${name}.git`));
-    return `http://127.0.0.1:${port}/api/v4/projects/${body.id}/repository`;
-  }
-
-  async function read(address: string) {
-    const url = address.replace("ROOT", await rootOf(address));
-    const { result, longest } = await longestBlock(async () => {
-      const response = await fetch(url);
-      return { status: response.status, headers: response.headers, bytes: (await response.arrayBuffer()).byteLength };
-    }, MAX_BLOCK_MS);
-    return { ...result, block: longest };
-  }
-
-  const roots = new Map<string, string>();
-  /** The id of the first commit. */
-  async function rootOf(address: string): Promise<string> {
-    if (!address.includes("ROOT")) return "";
-    const project = /projects\/(\d+)/.exec(address)?.[1] ?? "";
-    const known = roots.get(project);
-    if (known !== undefined) return known;
-    const repository = app.services.git.storage("default").repository(projectRepository(Number(project)));
-    const running = await repository.run({ command: "rev-list", options: ["--max-parents=0"], values: ["main"] });
-    let root = "";
-    for await (const chunk of running.output) root += String(chunk);
-    roots.set(project, root.trim());
-    return root.trim();
   }
 });

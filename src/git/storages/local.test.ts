@@ -348,9 +348,8 @@ describe("a storage in a directory", () => {
     const header = objectHeader(OFS_DELTA, delta.length);
     const first = entry(base);
     const bomb = Buffer.concat([header, baseOffset(first.length), deflateSync(delta)]);
-    const before = performance.now();
-    assert.match(await receive(repository, base.id, packOf(first, bomb)), /index-pack abnormal exit/);
-    assert.ok(performance.now() - before < 60_000);
+    const refused = await receive(repository, base.id, packOf(first, bomb));
+    assert.match(refused, /attempting to allocate \d+ over limit[^]*index-pack abnormal exit/, "before it unpacks it");
     await small.close();
   });
 

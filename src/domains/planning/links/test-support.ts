@@ -47,6 +47,29 @@ export async function linkApp(options: Parameters<typeof testApp>[0] = {}) {
 
   return {
     ...{ app, insert, issue, epic, link },
+    /** Inserts a chain in which each issue blocks the next. */
+    async chain(project: number, count: number): Promise<Item[]> {
+      const items = await Promise.all(Array.from({ length: count }, () => issue(project)));
+      const rows = items.slice(1).map(({ id }, index) => ({
+        ...{ source_id: items[index]!.id, target_id: id, link_type: "blocks" as const },
+      }));
+      await write.insertInto("issue_links").values(rows).execute();
+      return items;
+    },
+    /** Checks that no link makes a chain a circle, whichever of its ends names the other. */
+    async refusesCircle(user: TestUser, items: readonly Item[]) {
+      const [first, last] = [items[0]!, items.at(-1)!];
+      for (const [from, to, type] of [
+        [last, first, "blocks"],
+        [first, last, "is_blocked_by"],
+      ] as const) {
+        const { status, body } = await link(user, from, to, type);
+        assert.deepEqual(
+          [status, body.message],
+          [422, "The link would close a circle of issues that block each other"],
+        );
+      }
+    },
     /** Links two items, and returns the response's body. */
     async linked(...[user, from, to, type]: Parameters<typeof link>) {
       const { status, body, text } = await link(user, from, to, type);
