@@ -124,13 +124,16 @@ describe("git processes", () => {
     await deaf.ended;
   });
 
-  test("git is stopped with its children on timeout", async () => {
+  test("git is stopped with its children on timeout", async (t) => {
+    const timers = t.mock.method(globalThis, "setTimeout");
     const slow = script(`sh -c 'echo $$ >${directory}/child; sleep 60' & echo $$ >${directory}/parent; wait; :`, {
-      timeoutMs: 5_000,
+      timeoutMs: 123_456,
     });
     const ended = assert.rejects(outputOf(processes, slow), failed(null, /^out of time\n/));
     const [child, parent] = await Promise.all([pidIn("child"), pidIn("parent")]);
     assert.ok(isAlive(child) && isAlive(parent));
+    // The time runs out here, so that it does not before the script has begun.
+    for (const { arguments: given } of timers.mock.calls) if (given[1] === slow.timeoutMs) given[0]();
     await ended;
     await gone(child, parent);
   });

@@ -10,7 +10,7 @@ import ssh2, { type Client, type ClientChannel } from "ssh2";
 import { git, gitOutput } from "#test/support/git.ts";
 import { gitProcesses } from "#test/support/git-processes.ts";
 import { until } from "#test/support/until.ts";
-import { type SshApp, sshApp } from "./test-support.ts";
+import { SENDING, type SshApp, sshApp } from "./test-support.ts";
 
 const CONNECTIONS = 4;
 const SESSIONS_EACH = 9;
@@ -86,9 +86,10 @@ describe("sharing git slots over SSH", () => {
     const head = await gitOutput(["rev-parse", "HEAD"], { cwd: greedy.copy });
     const want = `want ${head} side-band-64k ofs-delta\n`;
     await openSessions(greedy, (want.length + 4).toString(16).padStart(4, "0") + want);
-    await until("as many run as may", async () => (await uploads()).length === QUARTER);
+    const sending = async () => (await gitProcesses(SENDING)).length;
+    await until("as many run as may", async () => (await sending()) === QUARTER);
     await sleep(200);
-    assert.equal((await uploads()).length, QUARTER);
+    assert.equal(await sending(), QUARTER);
     const { code, stderr } = await cloneOf(await keyedProject());
     assert.equal(code, 0, stderr);
   });

@@ -22,8 +22,8 @@ export const LEVELS = {
 } as const;
 
 export type Level = keyof typeof LEVELS;
-/** An expiry date: with today it has expired, with tomorrow it has not. */
-export type End = "today" | "tomorrow";
+/** An expiry date: with today it has expired. With tomorrow it might, in a run that passes midnight. */
+export type End = "today" | "next week";
 
 /** A source of rights in a container: a membership or, with `share`, a membership in a group that it is shared with. */
 export interface Grant {
@@ -157,10 +157,10 @@ export const members: readonly Caller[] = [
   member("minimal", { at: "it", level: "minimal" }),
   member("minimal above", { at: "above", level: "minimal" }),
   member("minimal, expired", { at: "it", level: "minimal", ends: "today" }),
-  member("owner until tomorrow", { at: "it", level: "owner", ends: "tomorrow" }),
-  member("owner above until tomorrow", { at: "above", level: "owner", ends: "tomorrow" }),
+  member("owner until next week", { at: "it", level: "owner", ends: "next week" }),
+  member("owner above until next week", { at: "above", level: "owner", ends: "next week" }),
   member("owner above, expired", { at: "above", level: "owner", ends: "today" }),
-  member("owner by a share until tomorrow", { at: "it", level: "owner", share: { upTo: "owner", ends: "tomorrow" } }),
+  member("owner by a share until next week", { at: "it", level: "owner", share: { upTo: "owner", ends: "next week" } }),
   member("owner by an expired share", { at: "it", level: "owner", share: { upTo: "owner", ends: "today" } }),
   member("owner by an expired share above", { at: "above", level: "owner", share: { upTo: "owner", ends: "today" } }),
   member("expired owner of the group shared with", {

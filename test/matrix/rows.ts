@@ -22,7 +22,7 @@ const DAY = 86_400_000;
 export const word = () => `p${randomBytes(9).toString("hex")}`;
 
 const dateOf = (ends: End | undefined) =>
-  ends ? new Date(Date.now() + (ends === "tomorrow" ? DAY : 0)).toISOString().slice(0, 10) : null;
+  ends ? new Date(Date.now() + (ends === "next week" ? 7 * DAY : 0)).toISOString().slice(0, 10) : null;
 
 export const membership = (at: At, user_id: number, level: Level, ends?: End): Row => ({
   ...{ group_id: null, project_id: null, ...at },

@@ -14,6 +14,7 @@ import { LEVELS } from "#access/roles.ts";
 import { SCOPES } from "#access/scopes.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { git, gitOutput, removeWorkingCopies, workingCopy } from "#test/support/git.ts";
+import { holdMinute } from "#test/support/minute.ts";
 import { until } from "#test/support/until.ts";
 import { listen, send } from "#test/support/wire.ts";
 
@@ -503,6 +504,7 @@ describe("git over HTTP", () => {
     test("requests above the rate limit, counted apart from those of the API", async () => {
       const env = { FAIRLEAD_RATE_LIMITS: "on", FAIRLEAD_RATE_LIMIT_ADDRESS: "3", FAIRLEAD_RATE_LIMIT_USER: "3" };
       const strict = await testApp({ env });
+      holdMinute(strict);
       try {
         const ask = (options: object) =>
           strict.call("GET", `http://localhost/a/b.git/info/refs?service=git-upload-pack`, options);

@@ -147,7 +147,9 @@ describe("job metrics", () => {
   });
 
   test("a restart changes no total; the worker command runs and logs when it has stopped", async () => {
-    const totals = await stats();
+    // The command also schedules jobs, and one for another queue may fall due meanwhile.
+    const totals = async () => ({ ...(await stats()), enqueued: 0 });
+    const before = await totals();
     for (const worker of workers.splice(0)) await worker.end("SIGTERM");
     assert.deepEqual(await processes(), []);
     const command = start(["worker", "--queues", "mail,git"], { FAIRLEAD_DATABASE_URL: app.services.databaseUrl });
@@ -155,7 +157,7 @@ describe("job metrics", () => {
       await command.says(/"msg":"working on mail, git"/);
       const { queues, concurrency, busy } = await until("it is registered", async () => (await processes())[0]);
       assert.deepEqual({ queues, concurrency, busy }, { queues: ["git", "mail"], concurrency: 7, busy: 0 });
-      assert.deepEqual(await stats(), totals);
+      assert.deepEqual(await totals(), before);
     } finally {
       assert.equal((await command.stop()).code, 0);
     }
