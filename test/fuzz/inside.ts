@@ -29,6 +29,8 @@ export interface WorkerTask {
   readonly plants: readonly string[];
   /** A file with the current case of each lane, which can be read if this process hangs. */
   readonly slots: string;
+  /** Whether the time that requests take or block is not judged. */
+  readonly untimed: boolean;
 }
 
 interface Probed {
@@ -216,9 +218,13 @@ async function runInside(task: WorkerTask, tally: Tally) {
   }
   const { user, system } = process.threadCpuUsage(start);
   clearInterval(watch);
-  await accuse(slow, "slower than 1 s", async (item) => (await probe(quietLane, item)).took > MAX_RESPONSE_MS);
+  await accuse(
+    task.untimed ? [] : slow,
+    "slower than 1 s",
+    async (item) => (await probe(quietLane, item)).took > MAX_RESPONSE_MS,
+  );
   let longest: Block | undefined;
-  const suspects = [...blocking.values()].toSorted((a, b) => b.ms - a.ms).slice(0, MAX_SUSPECTS);
+  const suspects = task.untimed ? [] : [...blocking.values()].toSorted((a, b) => b.ms - a.ms).slice(0, MAX_SUSPECTS);
   await accuse(suspects, `blocks the event loop for more than ${MAX_BLOCK_MS} ms`, async (item) => {
     // Only the request: to judge a large response takes longer than to send it.
     const measure = async () => {
