@@ -31,15 +31,17 @@ export interface Lookup<Key extends string | number, Row> {
   readonly keys: KeyType<Key>;
   /** The key that a row was found by, spelled as the caller spells it. */
   key(row: Row): Key;
+  /** Keys of one statement; fewer for those that take longer, so that none holds up its connection. */
+  readonly maxKeys?: number;
 }
 
 const MAX_IN_FLIGHT = 2;
-const MAX_BATCH_KEYS = 500;
+const MAX_KEYS = 500;
 
 /** Batches the keys requested in one turn of the event loop, or while two batches are in flight, into one statement. */
 export function loader<Key extends string | number, Row>(
   point: Pick<PointReads, "query">,
-  { text, keys, key: keyOf }: Lookup<Key, Row>,
+  { text, keys, key: keyOf, maxKeys = MAX_KEYS }: Lookup<Key, Row>,
 ): (key: Key) => Promise<Row | undefined> {
   type Batch = Map<Key, PromiseWithResolvers<Row | undefined>>;
   let waiting: Batch = new Map();
@@ -67,10 +69,10 @@ export function loader<Key extends string | number, Row>(
   function take(): Batch {
     const all = waiting;
     waiting = new Map();
-    if (all.size <= MAX_BATCH_KEYS) return all;
+    if (all.size <= maxKeys) return all;
     const entries = [...all];
-    waiting = new Map(entries.slice(MAX_BATCH_KEYS));
-    return new Map(entries.slice(0, MAX_BATCH_KEYS));
+    waiting = new Map(entries.slice(maxKeys));
+    return new Map(entries.slice(0, maxKeys));
   }
 
   async function read(batch: Batch) {
