@@ -144,11 +144,29 @@ const settings = {
     "Addresses that may read metrics and detailed readiness, besides loopback",
   ),
   poolSize: wholeNumber("FAIRLEAD_POOL_SIZE", 8, "Database connections of a process for lists and writes", [1, 100]),
+  anonymousPoolSize: wholeNumber(
+    "FAIRLEAD_ANONYMOUS_POOL_SIZE",
+    4,
+    "Further database connections of a process for reads of callers who are not signed in",
+    [1, 100],
+  ),
   statementTimeout: wholeNumber(
     "FAIRLEAD_STATEMENT_TIMEOUT",
     5000,
     "Milliseconds after which PostgreSQL cancels a statement",
     [100, 600_000],
+  ),
+  anonymousTimeout: wholeNumber(
+    "FAIRLEAD_ANONYMOUS_TIMEOUT",
+    1500,
+    "Milliseconds after which PostgreSQL cancels a statement that reads for a caller who is not signed in",
+    [100, 600_000],
+  ),
+  pointTimeout: wholeNumber(
+    "FAIRLEAD_POINT_TIMEOUT",
+    250,
+    "Milliseconds after which PostgreSQL cancels a read by key; all requests share the connections of such reads",
+    [50, 600_000],
   ),
   lockTimeout: wholeNumber(
     "FAIRLEAD_LOCK_TIMEOUT",
@@ -201,6 +219,11 @@ const settings = {
   logFile: optional(
     "FAIRLEAD_LOG_FILE",
     "File that log lines are appended to; without it they go to standard output, those of commands to standard error",
+  ),
+  assertions: onOff(
+    "FAIRLEAD_ASSERTIONS",
+    "off",
+    "Fail requests that break a rule of the code which otherwise only costs time; for development and tests",
   ),
   fips: onOff("FAIRLEAD_FIPS", "off", "Leave out MD5 fingerprints of keys, as FIPS requires"),
 };

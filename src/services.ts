@@ -71,14 +71,7 @@ export function openServices(
   databaseUrl: string,
   log: ProcessLog,
 ): Services & { close(): Promise<void> } {
-  const db = openDatabase({
-    url: databaseUrl,
-    log,
-    poolSize: config.poolSize,
-    statementTimeout: config.statementTimeout,
-    lockTimeout: config.lockTimeout,
-    connectTimeout: config.connectTimeout,
-  });
+  const db = openDatabase({ ...config, url: databaseUrl, log });
   const tokenUse = recordTokenUse(db, log);
   const mail = openMailer(config, log);
   const settings = cachedSettings(db);

@@ -6,6 +6,7 @@ import { type Databases, openDatabase } from "#db/database.ts";
 import { compare } from "./levels/compare.ts";
 import { DEFECTS, withDefect } from "./levels/defects.ts";
 import { anyWorld, build, makeUsers, type World } from "./levels/world.ts";
+import { PATIENT_DATABASE } from "./support/limits.ts";
 import { freshDatabase } from "./support/postgres.ts";
 
 /** Random trees, memberships, shares and expiry dates: compares every result of the SQL with a plain model. */
@@ -41,7 +42,7 @@ process.exit(failed === 0 ? 0 : 1);
 
 /** Compares until so many pairs agree, or to the first world with a difference; `shrink` looks for a smaller one. */
 async function run(url: string, wanted: number, shrink: boolean): Promise<{ agreed: number; problem?: string }> {
-  const databases = openDatabase({ url, log: pino({ level: "warn" }) });
+  const databases = openDatabase({ url, log: pino({ level: "warn" }), ...PATIENT_DATABASE });
   const tally = { agreed: 0 };
   try {
     await makeUsers(databases);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import { pino } from "pino";
+import { PATIENT_DATABASE } from "#test/support/limits.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { until } from "#test/support/until.ts";
 import { openDatabase, type Databases } from "./database.ts";
@@ -14,7 +15,7 @@ describe("the pool", () => {
   let db: Databases;
   before(async () => {
     url = await freshDatabase();
-    db = openDatabase({ url, log, poolSize: 1 });
+    db = openDatabase({ url, log, ...PATIENT_DATABASE, poolSize: 1 });
   });
   after(() => db.close());
 
@@ -88,12 +89,12 @@ describe("the pool", () => {
       application_name: "fairlead",
     };
     assert.deepEqual((await sql.raw(ask).execute(own.read)).rows, [expected]);
-    assert.deepEqual(await own.point.query(ask, []), [expected]);
+    assert.deepEqual(await own.point.query(ask, []), [{ ...expected, statement_timeout: "250ms" }]);
     await own.close();
   });
 
   it("runs a transaction again after a deadlock", async () => {
-    const pair = openDatabase({ url, log, poolSize: 2, lockTimeout: 60_000 });
+    const pair = openDatabase({ url, log, ...PATIENT_DATABASE, poolSize: 2 });
     await sql`create table locked (id bigint primary key, count integer not null)`.execute(pair.write);
     await sql`insert into locked values (1, 0), (2, 0)`.execute(pair.write);
     let runs = 0;

@@ -1,14 +1,15 @@
-import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, type Transaction } from "kysely";
-import { type ClientConfig, Pool, type PoolClient } from "pg";
+import { Kysely, PostgresDialect, type Transaction } from "kysely";
+import { BACKGROUND, type Consumer } from "#lib/consumer.ts";
 import { isStalePlan, worthRetrying } from "./errors.ts";
 import type { Log } from "./log.ts";
 import { createPartitions, partitionsAhead, type PartitionsAhead } from "./partitions.ts";
 import { openPointConnections, type PointReads } from "./point.ts";
+import { namingPool, openPool, type PoolUsage } from "./pool.ts";
 import { connectionConfig } from "./sessions.ts";
-import { MAX_PREPARED, noNames, statementNames, type StatementNames } from "./statements.ts";
+import { noNames, statementNames, type StatementNames } from "./statements.ts";
 import type { Database } from "./types.ts";
+import { currentWork } from "./work.ts";
 
 export type Db = Kysely<Database>;
 export type Tx = Transaction<Database>;
@@ -23,6 +24,8 @@ export interface Databases {
   readonly point: PointReads;
   /** Runs `work` in one transaction; after a deadlock or a serialization failure all of it runs again. */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Runs `work` on behalf of a consumer, who is charged for the connections that it takes. */
+  onBehalfOf<T>(request: { consumer(): Consumer; readonly reads: boolean }, work: () => T): T;
   createPartitions(): Promise<string[]>;
   partitionsAhead(): Promise<PartitionsAhead[]>;
   /** The number of named statements. */
@@ -32,13 +35,6 @@ export interface Databases {
   close(): Promise<void>;
 }
 
-interface PoolUsage {
-  readonly size: number;
-  readonly open: number;
-  readonly idle: number;
-  readonly waiting: number;
-}
-
 export interface DatabaseOptions {
   readonly url: string;
   readonly log: Log;
@@ -46,33 +42,53 @@ export interface DatabaseOptions {
   readonly poolSize?: number;
   /** Connections that point reads share. */
   readonly pipelined?: number;
-  /** Milliseconds, as are the next two. */
+  /** Connections for reads of anonymous callers. */
+  readonly anonymousPoolSize?: number;
+  /** Milliseconds, as are the next four. */
   readonly statementTimeout?: number;
+  /** For reads of anonymous callers. */
+  readonly anonymousTimeout?: number;
+  /** For point reads: every request waits behind one that takes long. */
+  readonly pointTimeout?: number;
   /** Longer than PostgreSQL's `deadlock_timeout` of 1 s; otherwise both sides of a deadlock fail before a victim is chosen. */
   readonly lockTimeout?: number;
   readonly connectTimeout?: number;
+  /** Throws if a transaction asks the pool for another connection, which under load would wait for itself. */
+  readonly assertions?: boolean;
 }
 
-const IDLE_TIMEOUT_MS = 60_000;
 const MAX_ATTEMPTS = 3;
 
 export function openDatabase({
   url,
   log,
   poolSize = 8,
+  anonymousPoolSize = 4,
   pipelined = 2,
   statementTimeout = 5_000,
+  anonymousTimeout = 1_500,
+  pointTimeout = 250,
   lockTimeout = 1_500,
   connectTimeout = 2_000,
+  assertions = false,
 }: DatabaseOptions): Databases {
   const session = { url, statementTimeout, lockTimeout, connectTimeout };
   const names = statementNames();
-  const { pool, end } = openPool(connectionConfig(session), poolSize, log);
-  const kyselyWith = (named: StatementNames) =>
-    new Kysely<Database>({ dialect: new PostgresDialect({ pool: namingPool(pool, named) }) });
+  const main = openPool(connectionConfig(session), poolSize, connectTimeout, log);
+  const anonymousConfig = connectionConfig({ ...session, statementTimeout: anonymousTimeout });
+  const anonymous = openPool(anonymousConfig, anonymousPoolSize, connectTimeout, log);
+  const work = currentWork();
+  const kyselyWith = (names: StatementNames) =>
+    new Kysely<Database>({
+      dialect: new PostgresDialect({ pool: namingPool(main, { names, work, anonymous, assertions }) }),
+    });
   const db = kyselyWith(names);
   // PostgreSQL estimates an array of one key as cheaper than the generic plan and would plan every execution.
-  const pointConfig = connectionConfig({ ...session, settings: { plan_cache_mode: "force_generic_plan" } });
+  const pointConfig = connectionConfig({
+    ...session,
+    statementTimeout: pointTimeout,
+    settings: { plan_cache_mode: "force_generic_plan" },
+  });
   const point = openPointConnections(pointConfig, pipelined, names, log);
 
   return {
@@ -80,85 +96,34 @@ export function openDatabase({
     readAnew: kyselyWith(noNames),
     write: db,
     point,
-    async transaction(work) {
-      for (let tries = 1; ; tries++) {
-        try {
-          return await db.transaction().execute(work);
-        } catch (error) {
-          if (tries === MAX_ATTEMPTS || !(worthRetrying(error) || isStalePlan(error))) throw error;
-          // Transactions that collided once would collide again after equal pauses.
-          await sleep(Math.random() * 20 * tries);
-        }
-      }
-    },
+    transaction: (inner) => retried(() => db.transaction().execute((tx) => work.runInTransaction(() => inner(tx)))),
+    onBehalfOf: work.run,
     async createPartitions() {
-      const client = await pool.connect();
+      const { client, release } = await main.take(BACKGROUND);
       try {
         return await createPartitions(client);
       } finally {
-        client.release();
+        release(false);
       }
     },
-    partitionsAhead: () => partitionsAhead(pool),
+    partitionsAhead: () => partitionsAhead(main.pool),
     statementCount: () => names.count(),
-    poolUsage: () => ({ size: poolSize, open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    poolUsage: main.usage,
     async close() {
-      await Promise.all([end(), point.close()]);
+      await Promise.all([main.end(), anonymous.end(), point.close()]);
     },
   };
 }
 
-function openPool(config: ClientConfig, size: number, log: Log) {
-  const pool = new Pool({ ...config, max: size, idleTimeoutMillis: IDLE_TIMEOUT_MS });
-  pool.on("error", (error) => log.warn({ reason: error.message }, "lost an idle database connection"));
-  const open = new Set<PoolClient>();
-  pool.on("connect", (client) => {
-    open.add(client);
-    // The pool listens for errors only while a connection is idle; a running statement gets its own error.
-    client.on("error", () => {});
-  });
-  pool.on("remove", (client) => open.delete(client));
-  return {
-    pool,
-    async end() {
-      await pool.end();
-      // The pool resolves `end` before its connections are closed.
-      while (open.size > 0) await once(pool, "remove");
-    },
-  };
-}
-
-/** The pool as Kysely uses it, with every statement prepared under its name. */
-function namingPool(pool: Pool, names: StatementNames): PostgresPool {
-  const known = new WeakMap<PoolClient, PostgresPoolClient>();
-  return {
-    options: pool.options,
-    end: () => pool.end(),
-    async connect() {
-      const client = await pool.connect();
-      let naming = known.get(client);
-      if (!naming) known.set(client, (naming = namingClient(client, names)));
-      return naming;
-    },
-  };
-}
-
-function namingClient(client: PoolClient, names: StatementNames): PostgresPoolClient {
-  const held = new Set<string>();
-  async function query(text: string, values: unknown[]) {
-    const name = names.of(text);
-    if (name !== undefined) held.add(name);
+/** Runs a transaction again after a deadlock or a serialization failure. */
+async function retried<T>(transaction: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
     try {
-      return await client.query({ name, text, values });
+      return await transaction();
     } catch (error) {
-      if (!isStalePlan(error)) throw error;
-      names.renew(text, name);
-      // Inside a transaction only all of it can run again.
-      if (client.getTransactionStatus() !== "I") throw error;
-      return client.query({ name: names.of(text), text, values });
+      if (tries === MAX_ATTEMPTS || !(worthRetrying(error) || isStalePlan(error))) throw error;
+      // Transactions that collided once would collide again after equal pauses.
+      await sleep(Math.random() * 20 * tries);
     }
   }
-  // Closing a connection drops its prepared statements; the pool opens a new one.
-  const release = (destroy?: boolean) => client.release(destroy === true || held.size > MAX_PREPARED);
-  return { query: query as unknown as PostgresPoolClient["query"], release };
 }

@@ -4,6 +4,7 @@ import { sql } from "kysely";
 import { pino } from "pino";
 import type { Refusal } from "#lib/refusal.ts";
 import { constraints } from "#domains/index.ts";
+import { PATIENT_DATABASE } from "#test/support/limits.ts";
 import { testDatabase } from "#test/support/postgres.ts";
 import { until } from "#test/support/until.ts";
 import { openDatabase, type Databases } from "./database.ts";
@@ -27,7 +28,7 @@ describe("errors of the database", () => {
   let db: Databases;
   before(async () => {
     url = await testDatabase();
-    db = openDatabase({ url, log, poolSize: 2 });
+    db = openDatabase({ url, log, ...PATIENT_DATABASE, poolSize: 2 });
   });
   after(() => db.close());
 
@@ -82,14 +83,21 @@ describe("errors of the database", () => {
   });
 
   it("ends a statement that takes too long", async () => {
-    const hasty = openDatabase({ url, log, poolSize: 1, statementTimeout: 100 });
+    const hasty = openDatabase({
+      url,
+      log,
+      ...PATIENT_DATABASE,
+      poolSize: 1,
+      statementTimeout: 100,
+      pointTimeout: 100,
+    });
     assert.equal((await refusalFrom(sql`select pg_sleep(60)`.execute(hasty.read))).kind, "unavailable");
     assert.equal((await refusalFrom(hasty.point.query("select pg_sleep(60)", []))).kind, "unavailable");
     await hasty.close();
   });
 
   it("stops waiting for a row that another transaction has locked", async () => {
-    const patient = openDatabase({ url, log });
+    const patient = openDatabase({ url, log, ...PATIENT_DATABASE, lockTimeout: 1_500 });
     const { id } = await addUser(`locked-${Date.now()}`, `locked-${Date.now()}@example.com`);
     const rename = (name: string) => patient.write.updateTable("users").set({ name }).where("id", "=", id).execute();
     const refusal = await patient.transaction(async (tx) => {
@@ -117,7 +125,7 @@ describe("errors of the database", () => {
   });
 
   it("survives connections that break while idle and while in use", async () => {
-    const victim = openDatabase({ url, log, poolSize: 1 });
+    const victim = openDatabase({ url, log, ...PATIENT_DATABASE, poolSize: 1 });
     const pid = async () =>
       (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(victim.read)).rows[0]?.pid ?? 0;
     const end = (process: number) => sql`select pg_terminate_backend(${process})`.execute(db.write);

@@ -4,6 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { sql } from "kysely";
 import { pino } from "pino";
+import { PATIENT_DATABASE } from "#test/support/limits.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { until } from "#test/support/until.ts";
 import { openDatabase, type Databases } from "./database.ts";
@@ -39,7 +40,7 @@ const slowly: Lookup<number, Item> = { ...byId, text: `${byId.text} and (select 
 describe("a loader", () => {
   let db: Databases;
   before(async () => {
-    db = openDatabase({ url: await freshDatabase(), log: pino({ level: "silent" }) });
+    db = openDatabase({ url: await freshDatabase(), log: pino({ level: "silent" }), ...PATIENT_DATABASE });
     await sql`create table items (id bigint primary key, name text not null unique, digest bytea not null)`.execute(
       db.write,
     );
@@ -109,15 +110,19 @@ describe("a loader", () => {
   });
 
   it("never lets a call join a batch that is already sent", async () => {
-    const load = loader(db.point, { ...byId, text: `${byId.text} and (select pg_sleep(1)) is not null` });
-    const early = load(7);
-    await until("it is read", async () => {
-      const { rows } = await sql`
-        select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`.execute(db.write);
-      return rows.length > 0;
+    const held = `${byId.text} and (select pg_advisory_xact_lock_shared(7)) is not null`;
+    const load = loader(db.point, { ...byId, text: held });
+    const { early, late } = await db.transaction(async (tx) => {
+      await sql`select pg_advisory_xact_lock(7)`.execute(tx);
+      const early = load(7);
+      await until("it is read", async () => {
+        const { rows } = await sql`
+          select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`.execute(tx);
+        return rows.length > 0;
+      });
+      await sql`update items set name = 'changed' where id = 7`.execute(db.write);
+      return { early, late: load(7) };
     });
-    await sql`update items set name = 'changed' where id = 7`.execute(db.write);
-    const late = load(7);
     assert.equal((await early)?.name, 'name "7\\');
     assert.equal((await late)?.name, "changed");
   });

@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { sql } from "kysely";
 import { pino } from "pino";
+import { PATIENT_DATABASE } from "#test/support/limits.ts";
 import { testDatabase } from "#test/support/postgres.ts";
 import { openDatabase, type Databases } from "./database.ts";
 
 describe("parsing of PostgreSQL's values", () => {
   let db: Databases;
   before(async () => {
-    db = openDatabase({ url: await testDatabase(), log: pino({ level: "silent" }) });
+    db = openDatabase({ url: await testDatabase(), log: pino({ level: "silent" }), ...PATIENT_DATABASE });
   });
   after(() => db.close());
 

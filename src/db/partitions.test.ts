@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { Client } from "pg";
 import { sql } from "kysely";
 import { pino } from "pino";
+import { PATIENT_DATABASE } from "#test/support/limits.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { openDatabase, type Databases } from "./database.ts";
 import { createPartitions, partitionsAhead } from "./partitions.ts";
@@ -19,7 +20,7 @@ describe("partitions", () => {
   let db: Databases;
   before(async () => {
     url = await freshDatabase();
-    db = openDatabase({ url, log: pino({ level: "silent" }) });
+    db = openDatabase({ url, log: pino({ level: "silent" }), ...PATIENT_DATABASE });
   });
   after(() => db.close());
 

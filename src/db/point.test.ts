@@ -8,6 +8,7 @@ import { after, before, describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { sql } from "kysely";
 import { pino } from "pino";
+import { PATIENT_DATABASE } from "#test/support/limits.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { until } from "#test/support/until.ts";
 import { openDatabase, type Databases } from "./database.ts";
@@ -20,7 +21,7 @@ describe("point reads", () => {
   let db: Databases;
   before(async () => {
     url = await freshDatabase();
-    db = openDatabase({ url, log });
+    db = openDatabase({ url, log, ...PATIENT_DATABASE });
   });
   after(() => db.close());
 
@@ -103,7 +104,7 @@ describe("point reads", () => {
   it("are refused at once while both connections are broken, and work again soon", async () => {
     const relay = await relayed();
     await relay.open();
-    const broken = openDatabase({ url: relay.url, log });
+    const broken = openDatabase({ url: relay.url, log, ...PATIENT_DATABASE });
     const ask = () => broken.point.query("select 1 as one", []);
     assert.deepEqual(await ask(), [{ one: 1 }]);
     await relay.shut();
@@ -119,7 +120,7 @@ describe("point reads", () => {
 
   it("start to work when the database starts later than the process", async () => {
     const relay = await relayed();
-    const late = openDatabase({ url: relay.url, log });
+    const late = openDatabase({ url: relay.url, log, ...PATIENT_DATABASE });
     const ask = () => late.point.query("select 1 as one", []);
     assert.ok(await isRefused(ask()));
     await relay.open();

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Endpoint } from "./endpoint.ts";
-import type { Exchange } from "./exchange.ts";
+import { consumerFor, type Exchange } from "./exchange.ts";
 import { identifyOrReplay } from "./idempotency/replay.ts";
 import { type Kernel, openExchange } from "./kernel.ts";
 import { makeRoute, type Route } from "./route.ts";
@@ -16,8 +16,9 @@ export function serve(kernel: Kernel, operation: string, endpoint: Endpoint) {
   const route = makeRoute(kernel, operation, endpoint);
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const exchange = openExchange(kernel, request, reply, route);
+    const work = { consumer: () => consumerFor(exchange), reads: route.isRead };
     try {
-      await respond(route, exchange, await run(route, exchange));
+      await respond(route, exchange, await kernel.services.db.onBehalfOf(work, () => run(route, exchange)));
     } catch (error) {
       respondToError(route, exchange, error);
     } finally {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { sql } from "kysely";
 import Type from "typebox";
+import { elsewhere } from "#test/support/elsewhere.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { defineJob } from "./define.ts";
@@ -42,7 +43,7 @@ describe("adding jobs", () => {
   test("a job is queued once its transaction has committed", async () => {
     await inTransaction(async (tx) => {
       await add(tx, plain, { id: 1 });
-      assert.deepEqual(await waiting(), []);
+      assert.deepEqual(await elsewhere(app.services.db, waiting), []);
     });
     const [row, ...more] = await waiting();
     assert.deepEqual(row?.data, { job: "test.plain", payload: { id: 1 } });

@@ -3,6 +3,7 @@ import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import { type RawBuilder, sql } from "kysely";
 import { openDatabase, type Databases } from "#db/database.ts";
+import { PATIENT_DATABASE } from "#test/support/limits.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import {
   type Bounds,
@@ -98,7 +99,11 @@ function expectedOf({ order: { column, order }, sort, filters, wide }: Case, ite
 describe("a page of a list", () => {
   let databases: Databases;
   before(async () => {
-    databases = openDatabase({ url: await freshDatabase(), log: { warn() {}, error() {} } as never });
+    databases = openDatabase({
+      url: await freshDatabase(),
+      log: { warn() {}, error() {} } as never,
+      ...PATIENT_DATABASE,
+    });
     await sql`create table items (id bigint primary key, part int not null, size int not null, due date, weight int)`.execute(
       databases.write,
     );

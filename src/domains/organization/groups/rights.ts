@@ -43,9 +43,10 @@ export async function lockParent(
 /** Checks the requester's rights again, because the job may run long after the request. */
 export async function reauthorizeTransfer(tx: Tx, services: Services, { id, parent_id, by_id }: Move) {
   const actor = await authenticateJob(services.db, by_id);
-  const group = await namedGroup(services, actor, id);
+  const inTransaction = { ...services, db: { ...services.db, write: tx } };
+  const group = await namedGroup(inTransaction, actor, id);
   if (!hasRole(actor, group, "owner")) throw needsRole("owner", "group");
-  await lockParent(tx, actor, await namedGroup(services, actor, parent_id));
+  await lockParent(tx, actor, await namedGroup(inTransaction, actor, parent_id));
 }
 
 async function refuseTopLevel(tx: Tx, { user }: Actor) {

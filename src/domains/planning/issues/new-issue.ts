@@ -46,7 +46,7 @@ export async function createIssue(
     milestone: MilestoneRow | null,
   ) => {
     const draft = await draftOf(db, write, { ...given, title: params.title, milestone_id: milestone?.id ?? null });
-    const surroundings = await surroundingsOfNew(databases, draft, write);
+    const surroundings = await surroundingsOfNew(databases, db, draft, write);
     const labelIds = labels.map(({ id }) => id);
     const mentioned = await readersOfIssue(db, draft, mentionsIn(draft.description));
     const told = { assigned: draft.assignee_ids, mentioned };

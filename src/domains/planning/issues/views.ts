@@ -88,14 +88,15 @@ export async function surroundingsOf(db: Db, rows: readonly Surrounded[], { site
  * What surrounds a new issue, by lookups that the requests of one moment share. The caller of the request is its author.
  */
 export async function surroundingsOfNew(
-  db: Databases,
+  databases: Databases,
+  db: Db,
   { project_id, assignee_ids }: Surrounded,
   { site, actor }: { readonly site: string; readonly actor: Actor },
 ): Promise<Pick<IssueSurroundings, "site" | "path" | "from" | "users">> {
   const [author, place, assignees] = await Promise.all([
-    findAccount(db, actor.user.id),
-    db.point.load(pathLookup, project_id),
-    assignee_ids.length > 0 ? summariesOf(db.write, assignee_ids) : [],
+    findAccount(databases, actor.user.id),
+    databases.point.load(pathLookup, project_id),
+    assignee_ids.length > 0 ? summariesOf(db, assignee_ids) : [],
   ]);
   const people = [...(author ? [author] : []), ...assignees];
   const path = place?.path ?? "";

@@ -4,6 +4,7 @@ import type { AnyJob } from "#jobs/define.ts";
 import { runWorker } from "#jobs/worker.ts";
 import { rowInserter } from "#domains/organization/members/test-support.ts";
 import type { TestApp, TestUser } from "#test/support/app.ts";
+import { elsewhere } from "#test/support/elsewhere.ts";
 import { until } from "#test/support/until.ts";
 
 /** A private group or project, its Owner and the path of its labels. */
@@ -80,8 +81,10 @@ export function labelsOn(app: TestApp) {
     },
     /** Whether some statement waits for a lock; for tests with a database of their own. */
     async isWaiting(): Promise<boolean> {
-      const { rows } = await sql`select from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'`.execute(app.services.db.write);
+      const { db } = app.services;
+      const waiting = sql`select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`;
+      const { rows } = await elsewhere(db, () => waiting.execute(db.write));
       return rows.length > 0;
     },
     /** Deletes a group or project for good; jobs complete it. */
