@@ -6,6 +6,8 @@ const MAX_KEYS = 100;
 const MAX_KEY_LENGTH = 255;
 /** The limit of a list in a JSON body whose schema has none. */
 const MAX_LIST_LENGTH = 1_000;
+/** Of one text with commas, blank ones included. */
+const MAX_PIECES = 10_000;
 
 interface Items {
   readonly read: Reader;
@@ -20,7 +22,7 @@ export function arrayReader(
   { minItems = 0, maxItems = MAX_LIST_LENGTH, commaList = false }: Keywords,
 ): Reader {
   return (value, name, problems) => {
-    const list = listOf(value, commaList);
+    const list = commaList ? splitAtCommas(listOf(value, true), maxItems) : listOf(value, false);
     if (!list) return note(problems, name, INVALID);
     const given = items.emptyIsNull ? list.filter((item) => item !== "") : list;
     if (given.length > maxItems) return note(problems, name, TOO_LONG);
@@ -44,15 +46,21 @@ function listOf(value: unknown, commaList: boolean): readonly unknown[] | undefi
   // A form has no other way to say that a list is empty than `a[]=`.
   if (Array.isArray(value)) return value.length === 1 && value[0] === "" ? [] : value;
   if (value === "") return [];
-  if (typeof value === "string" && commaList) {
-    return value
-      .split(",")
-      .map((item) => item.trim())
-      .filter((item) => item !== "");
-  }
+  if (typeof value === "string" && commaList) return [value];
   if (!isHash(value)) return undefined;
   const keys = Object.keys(value);
   return keys.length <= MAX_ITEMS && keys.every((key) => INDEX.test(key)) ? Object.values(value) : undefined;
+}
+
+/** The items of texts with commas, blank ones left out: those of a list may have commas too. Stops after too many. */
+function splitAtCommas(values: readonly unknown[] | undefined, maxItems: number): readonly unknown[] | undefined {
+  const items: unknown[] = [];
+  for (const value of values ?? []) {
+    if (typeof value !== "string") items.push(value);
+    else items.push(...value.split(",", MAX_PIECES).flatMap((item) => item.trim() || []));
+    if (items.length > maxItems) break;
+  }
+  return values && items;
 }
 
 /** A hash with names of the caller's choice, such as `custom_attributes[k]=v`; it has no prototype to collide with. */

@@ -241,7 +241,12 @@ const tables: Record<string, [schema: TSchema, rows: [value: unknown, outcome: u
         ["asc", "desc"],
       ],
       ["asc,none", unlisted],
-      [["asc,desc"], unlisted],
+      [
+        ["asc,desc", "asc"],
+        ["asc", "desc", "asc"],
+      ],
+      [["asc,none"], unlisted],
+      [[" ,asc", ""], ["asc"]],
       ["", "<x is empty>"],
       [",", "<x is empty>"],
     ],

@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { CommaList, DateOnly, DateTime, Flag, Id, Nullable, Text } from "#http/params/vocabulary.ts";
 import { GroupId } from "#domains/organization/groups/params.ts";
 import { MAX_COLOR_LENGTH } from "#domains/planning/items/colors.ts";
-import { Iid, LabelNames } from "#domains/planning/items/params.ts";
+import { Iid, LabelFilter, LabelNames } from "#domains/planning/items/params.ts";
 
 export const EpicId = Type.Object({ ...GroupId.properties, epic_iid: Id });
 
@@ -57,7 +57,6 @@ const changes = {
 export const EpicChanges = Type.Object({ ...EpicId.properties, ...changes }, { atLeastOneOf: [Object.keys(changes)] });
 export type EpicChanges = Static<typeof EpicChanges>;
 
-const LABELS_FILTER = { description: "All of these labels, or `Any` or `None`" };
 const withLabelDetails = {
   with_labels_details: Type.Optional(Type.Boolean({ description: "Labels as objects instead of names" })),
 };
@@ -67,8 +66,8 @@ export const EpicView = Type.Object({ ...EpicId.properties, ...withLabelDetails 
 export const EpicFilters = Type.Object({
   ...GroupId.properties,
   state: Type.Enum(["opened", "closed", "all"], { default: "all" }),
-  labels: Type.Optional(Type.Array(LabelNames.items, { ...LabelNames, ...LABELS_FILTER })),
-  not: Type.Optional(Type.Object({ labels: Type.Optional(LabelNames) })),
+  labels: Type.Optional(LabelFilter("All of these labels, or `Any` or `None`")),
+  not: Type.Optional(Type.Object({ labels: Type.Optional(LabelFilter()) })),
   author_id: Type.Optional(Id),
   author_username: Type.Optional(Type.String({ maxLength: 255 })),
   search: Type.Optional(Type.String({ maxLength: 512, description: "Words of the title or description" })),

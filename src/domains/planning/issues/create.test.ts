@@ -137,6 +137,8 @@ describe("creating issues", () => {
     await refuse({ title: "x", issue_type: "epic" }, 400);
     await refuse({ title: "x", due_date: "soon" }, 400);
     await refuse({ title: "x", labels: "l".repeat(256) }, 400);
+    await refuse({ title: "x", labels: Array.from({ length: 101 }, (_, n) => `l${n}`) }, 400);
+    await refuse({ title: "x", labels: Array.from({ length: 51 }, (_, n) => `l${n},m${n}`) }, 400);
     await refuse({ title: "x", start_date: "2030-02-02", due_date: "2030-02-01" }, 400);
   });
 

@@ -2,13 +2,13 @@ import Type from "typebox";
 import { CommaList, DateTime, Flag, Id } from "#http/params/vocabulary.ts";
 import { GroupId } from "#domains/organization/groups/params.ts";
 import { ProjectId } from "#domains/organization/projects/params.ts";
-import { Count, Iid, LabelNames } from "#domains/planning/items/params.ts";
+import { Count, Iid, LabelFilter, MAX_FILTER_NAMES } from "#domains/planning/items/params.ts";
 import { ISSUE_TYPES } from "./params.ts";
 
 /** Words for rows without a value, and for rows with any. */
 const Wildcard = Type.Enum(["None", "Any", "none", "any"]);
 
-const MAX_NAMES = 100;
+const MAX_IIDS = 100;
 const Username = Type.String({ maxLength: 255 });
 const MilestoneTitle = Type.Optional(
   Type.String({
@@ -22,18 +22,18 @@ const MilestoneId = Type.Optional(
       "Id of a milestone; `None` for issues without one, `Any` for others; of active ones `Upcoming` if they start in the future, `Started` if they are under way",
   }),
 );
-const Iids = Type.Optional(CommaList(Iid, { maxItems: MAX_NAMES }));
+const Iids = Type.Optional(CommaList(Iid, { maxItems: MAX_IIDS }));
 
 const people = {
   author_id: Type.Optional(Id),
   author_username: Type.Optional(Username),
-  assignee_username: Type.Optional(CommaList(Username, { maxItems: MAX_NAMES })),
+  assignee_username: Type.Optional(CommaList(Username, { maxItems: MAX_FILTER_NAMES })),
 };
 
 const without = Type.Object({
   ...people,
   assignee_id: Type.Optional(Id),
-  labels: Type.Optional(LabelNames),
+  labels: Type.Optional(LabelFilter()),
   milestone: MilestoneTitle,
   milestone_id: MilestoneId,
   iids: Iids,
@@ -47,10 +47,7 @@ export const IssueCountFilters = Type.Object({
     Type.Union([Id, Wildcard], { description: "Id of a user; `None` or 0 for unassigned issues, `Any` for assigned" }),
   ),
   labels: Type.Optional(
-    CommaList(Type.String({ maxLength: 255 }), {
-      maxItems: MAX_NAMES,
-      description: "Names of labels, all of which an issue must have; `None` for issues without any, `Any` for others",
-    }),
+    LabelFilter("Names of labels, all of which an issue must have; `None` for issues without any, `Any` for others"),
   ),
   milestone: MilestoneTitle,
   milestone_id: MilestoneId,

@@ -1,7 +1,9 @@
 import { type RawBuilder, sql } from "kysely";
 import type { GroupSeen, ProjectSeen } from "#access/containers.ts";
 import type { Db, Tx } from "#db/database.ts";
+import { unprocessable } from "#lib/refusal.ts";
 import type { Item } from "./item.ts";
+import { MAX_LABELS } from "./params.ts";
 import { labelsChanged, recordChanges } from "./system-notes.ts";
 
 /** Where labels and milestones come from: a project or a group, with the groups above it. */
@@ -62,7 +64,7 @@ export async function labelsByName(
   names: readonly string[],
   mayCreate: boolean,
 ): Promise<NamedLabel[]> {
-  const wanted = splitNames(names);
+  const wanted = [...new Set(names)];
   if (wanted.length === 0) return [];
   const found = await availableLabels(tx, container)
     .select(["l.id", "l.name"])
@@ -77,10 +79,6 @@ export async function labelsByName(
   const created = mayCreate && missing.length > 0 ? await createLabels(tx, container, missing) : [];
   return [...labels.values(), ...created];
 }
-
-/** The distinct names of a list; an item may itself be a list. */
-const splitNames = (names: readonly string[]): string[] =>
-  [...new Set(names.flatMap((name) => name.split(",")).map((name) => name.trim()))].filter(Boolean);
 
 async function createLabels(tx: Tx, container: LabelContainer, names: readonly string[]): Promise<NamedLabel[]> {
   const owner = "project_id" in container ? { project_id: container.project_id } : { group_id: container.group_id };
@@ -121,19 +119,19 @@ export async function applyLabels(
 ): Promise<boolean> {
   if (labels === undefined && !add && !remove) return false;
   const current = await labelsOf(tx, item);
-  const removedNames = splitNames(remove ?? []);
+  const removedNames = new Set(remove ?? []);
+  const currentNames = new Set(current.map(({ name }) => name));
   const idsOf = async (names: readonly string[] | null) => {
-    const wanted = splitNames(names ?? []).filter((name) => !removedNames.includes(name));
+    const wanted = new Set(names ?? []).difference(removedNames);
     // The item may have another label of that name than the nearest one.
-    const kept = current.filter(({ name }) => wanted.includes(name));
-    const isNew = (name: string) => !kept.some((label) => label.name === name);
-    const others = await labelsByName(tx, container, wanted.filter(isNew), true);
+    const kept = current.filter(({ name }) => wanted.has(name));
+    const others = await labelsByName(tx, container, [...wanted.difference(currentNames)], true);
     return [...kept, ...others].map(({ id }) => id);
   };
   const change: LabelChange = {
     ...(labels !== undefined && { set: await idsOf(labels) }),
     add: await idsOf(add ?? []),
-    remove: current.filter(({ name }) => removedNames.includes(name)).map(({ id }) => id),
+    remove: current.filter(({ name }) => removedNames.has(name)).map(({ id }) => id),
   };
   return changeLabels(tx, userId, item, change);
 }
@@ -166,9 +164,10 @@ export async function changeLabels(
 ): Promise<boolean> {
   const itemId = sql.ref(column);
   const added = [...new Set([...(change.set ?? []), ...(change.add ?? [])])];
+  const removed = new Set(change.remove ?? []).difference(new Set(added));
   const isRemoved = change.set
     ? sql`not (label_id = any(${added}::bigint[]))`
-    : sql`label_id = any(${(change.remove ?? []).filter((label) => !added.includes(label))}::bigint[])`;
+    : sql`label_id = any(${[...removed]}::bigint[])`;
   const { rows: events } = await sql<{ label_id: number; action: "add" | "remove" }>`
     with added as (
       insert into label_links (${itemId}, label_id) select ${id}, unnest(${added}::bigint[])
@@ -184,7 +183,14 @@ export async function changeLabels(
     select ${id}, ${userId}, label_id, action from changed order by action, label_id
     returning label_id, action`.execute(tx);
   if (events.length === 0) return false;
+  if (events.some(({ action }) => action === "add")) await refuseTooMany(tx, { column, id });
   const idsOf = (action: string) => events.flatMap((event) => (event.action === action ? event.label_id : []));
   await recordChanges(tx, { column, id }, userId, [labelsChanged(idsOf("add"), idsOf("remove"))]);
   return true;
+}
+
+async function refuseTooMany(tx: Tx, item: Item) {
+  if ((await labelsOf(tx, item)).length > MAX_LABELS) {
+    throw unprocessable(`An item can have at most ${MAX_LABELS} labels; remove some of them first`);
+  }
 }
