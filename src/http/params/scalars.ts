@@ -21,6 +21,8 @@ export interface Keywords {
   readonly maxItems?: number;
   /** A list that may also come as `a,b`. */
   readonly commaList?: boolean;
+  /** A text in which control characters become a space. */
+  readonly "x-single-line"?: boolean;
   /** A number in a path that does not match without digits alone. */
   readonly "x-digits-only"?: boolean;
 }
@@ -34,14 +36,20 @@ const NOT_ALLOWED = "has a value not allowed";
 /** The limit of a text whose schema has none: as much as a whole body. */
 const MAX_LENGTH = 1_048_576;
 
+/** No name or title may be longer. */
+const MAX_LINE_LENGTH = 4096;
+const CONTROLS = /[\p{Cc}\u2028\u2029]+/gu;
+
 export const note = (problems: string[], name: string, problem: string) => void problems.push(`${name} ${problem}`);
 
-export function stringReader({ format, minLength = 0, maxLength = MAX_LENGTH }: Keywords): Reader {
+export function stringReader(keywords: Keywords): Reader {
+  const { format, minLength = 0, maxLength = MAX_LENGTH, "x-single-line": singleLine = false } = keywords;
   if (format === "date") return formatReader(readDay);
   if (format === "date-time") return formatReader(readTime);
   return (value, name, problems) => {
-    const text = textOf(value);
-    if (text === undefined) return note(problems, name, INVALID);
+    const given = textOf(value);
+    if (given === undefined) return note(problems, name, INVALID);
+    const text = singleLine && given.length <= MAX_LINE_LENGTH ? given.replaceAll(CONTROLS, " ").trim() : given;
     if (minLength > 0 && text.trim() === "") return note(problems, name, EMPTY);
     if (text.length < minLength) return note(problems, name, "is too short");
     if (text.length > maxLength && isLongerThan(maxLength, text)) return note(problems, name, TOO_LONG);

@@ -5,7 +5,7 @@ import Type, { type TSchema } from "typebox";
 import { compileParams } from "./coerce.ts";
 import { type RawSet, UploadedFile } from "./raw.ts";
 import { assertQuick, problemOf } from "./test-support.ts";
-import { CommaList, File, Flag, Hash, Nullable, Text } from "./vocabulary.ts";
+import { CommaList, File, Flag, Hash, Line, Nullable, Text } from "./vocabulary.ts";
 
 /** What one parameter `x` of this schema makes of a value: the value, or the problem as a text in brackets. */
 function outcome(schema: TSchema, value: unknown): unknown {
@@ -59,6 +59,17 @@ const tables: Record<string, [schema: TSchema, rows: [value: unknown, outcome: u
       ["", "<x is empty>"],
       [" \t\n", "<x is empty>"],
       [null, missing],
+    ],
+  ],
+  "single line": [
+    Line(5),
+    [
+      ["a\r\nb", "a b"],
+      ["\ta\u2028\u0085b\n", "a b"],
+      ["a  b", "a  b"],
+      ["\r\n", "<x is empty>"],
+      ["abcdef", "<x is too long>"],
+      ["a".repeat(100_000), "<x is too long>"],
     ],
   ],
   "short text": [

@@ -1,4 +1,4 @@
-import Type, { type TArrayOptions, type TSchema } from "typebox";
+import Type, { type TArrayOptions, type TSchema, type TStringOptions } from "typebox";
 import type { UploadedFile } from "./raw.ts";
 
 /** A number that names a row; in a path one out of range is 404. */
@@ -22,6 +22,10 @@ export const Hash = Type.Record(Type.String(), Type.String());
 /** A text that may not be blank. */
 export const Text = (maxLength?: number) =>
   Type.String(maxLength === undefined ? { minLength: 1 } : { minLength: 1, maxLength });
+
+/** A name or title: line breaks and other control characters in it become a space. */
+export const Line = (maxLength: number, options: TStringOptions = {}) =>
+  Type.String({ minLength: 1, maxLength, "x-single-line": true, ...options });
 
 /** A value that may be null, which is not the same as left out. */
 export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);

@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { SCOPES } from "#access/scopes.ts";
-import { CommaList, DateOnly, DateTime, Flag, Id, Text } from "#http/params/vocabulary.ts";
+import { CommaList, DateOnly, DateTime, Flag, Id, Line } from "#http/params/vocabulary.ts";
 
 export const TokenId = Type.Object({ id: Id });
 
@@ -29,7 +29,7 @@ export const TokenFilters = Type.Object({
 });
 
 const newToken = {
-  name: Text(255),
+  name: Line(255),
   description: Type.Optional(Type.String({ maxLength: 255 })),
   expires_at: Type.Optional(DateOnly),
 };

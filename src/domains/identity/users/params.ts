@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { DateOnly, DateTime, File, Flag, Hash, Id, Nullable, Text } from "#http/params/vocabulary.ts";
+import { DateOnly, DateTime, File, Flag, Hash, Id, Line, Nullable, Text } from "#http/params/vocabulary.ts";
 
 const optional = (description: string) => Type.Optional(Type.String({ maxLength: 1024, description }));
 const nullable = (description: string) => Type.Optional(Nullable(Type.String({ maxLength: 1024, description })));
@@ -88,7 +88,7 @@ const Password = Type.Optional(Type.String({ maxLength: 1024 }));
 export const NewUser = Type.Object(
   {
     username: Text(1024),
-    name: Text(1024),
+    name: Line(1024),
     email: Text(1024),
     password: Password,
     reset_password: Flag,
@@ -106,7 +106,7 @@ export const UserChanges = Type.Object(
   {
     ...UserId.properties,
     username: Type.Optional(Text(1024)),
-    name: Type.Optional(Text(1024)),
+    name: Type.Optional(Line(1024)),
     email: Type.Optional(Text(1024)),
     password: Password,
     skip_reconfirmation: Flag,

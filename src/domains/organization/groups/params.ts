@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { LEVELS } from "#access/roles.ts";
-import { CommaList, File, Flag, Id, Nullable, Text } from "#http/params/vocabulary.ts";
+import { CommaList, File, Flag, Id, Line, Nullable, Text } from "#http/params/vocabulary.ts";
 import { VisibilityName } from "#domains/organization/projects/entity.ts";
 import { preferenceParams } from "./preferences.ts";
 
@@ -50,7 +50,7 @@ const details = {
 };
 
 export const NewGroup = Type.Object({
-  name: Text(1024),
+  name: Line(1024),
   path: Text(1024),
   parent_id: Type.Optional(Nullable(Id)),
   ...details,
@@ -58,7 +58,7 @@ export const NewGroup = Type.Object({
 
 export const GroupChanges = Type.Object({
   ...GroupId.properties,
-  name: Type.Optional(Text(1024)),
+  name: Type.Optional(Line(1024)),
   path: Type.Optional(Text(1024)),
   ...details,
 });

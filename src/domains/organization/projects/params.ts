@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { LEVELS } from "#access/roles.ts";
-import { CommaList, DateTime, File, Flag, Id, Nullable, Text } from "#http/params/vocabulary.ts";
+import { CommaList, DateTime, File, Flag, Id, Line, Nullable, Text } from "#http/params/vocabulary.ts";
 import { VisibilityName } from "./entity.ts";
 import { preferenceParams } from "./preferences.ts";
 
@@ -56,7 +56,7 @@ const settings = {
 };
 
 const creation = {
-  name: Type.Optional(Text(255)),
+  name: Type.Optional(Line(255)),
   path: Type.Optional(Text(255)),
   namespace_id: Type.Optional(
     Type.Union([Id, Text(8192)], {
@@ -76,7 +76,7 @@ export const NewProjectOfUser = Type.Object({ user_id: Id, ...creation }, NAMED)
 
 export const ProjectChanges = Type.Object({
   ...ProjectId.properties,
-  name: Type.Optional(Text(255)),
+  name: Type.Optional(Line(255)),
   path: Type.Optional(Text(255)),
   ...settings,
 });

@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { CommaList, DateOnly, DateTime, Flag, Id, Nullable, Text } from "#http/params/vocabulary.ts";
+import { CommaList, DateOnly, DateTime, Flag, Id, Line, Nullable } from "#http/params/vocabulary.ts";
 import { GroupId } from "#domains/organization/groups/params.ts";
 import { MAX_COLOR_LENGTH } from "#domains/planning/items/colors.ts";
 import { Iid, LabelFilter, LabelNames } from "#domains/planning/items/params.ts";
@@ -35,7 +35,7 @@ const parent = {
 
 export const NewEpic = Type.Object({
   ...GroupId.properties,
-  title: Text(255),
+  title: Line(255),
   ...details,
   ...parent,
   created_at: Type.Optional(Type.String({ format: "date-time", description: "For Owners and administrators" })),
@@ -47,7 +47,7 @@ const labelling = {
   remove_labels: Type.Optional(Nullable(LabelNames)),
 };
 const changes = {
-  title: Type.Optional(Text(255)),
+  title: Type.Optional(Line(255)),
   ...details,
   ...parent,
   ...labelling,
@@ -86,7 +86,7 @@ export const EpicFilters = Type.Object({
 export const ChildEpicId = Type.Object({ ...EpicId.properties, child_epic_id: Id });
 export const NewChildEpic = Type.Object({
   ...EpicId.properties,
-  title: Text(255),
+  title: Line(255),
   confidential: Type.Optional(Type.Boolean({ description: "That of the parent without it" })),
 });
 

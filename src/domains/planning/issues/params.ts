@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { DateOnly, Flag, Id, Nullable, Text } from "#http/params/vocabulary.ts";
+import { DateOnly, Flag, Id, Line, Nullable } from "#http/params/vocabulary.ts";
 import { ProjectId } from "#domains/organization/projects/params.ts";
 import { Count, LabelNames } from "#domains/planning/items/params.ts";
 
@@ -31,7 +31,7 @@ const MAX_CHOSEN_IID = 1_000_000_000;
 
 export const NewIssue = Type.Object({
   ...ProjectId.properties,
-  title: Text(255),
+  title: Line(255),
   ...details,
   iid: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_CHOSEN_IID, ...FOR_OWNERS })),
   created_at: Type.Optional(Type.String({ format: "date-time", ...FOR_OWNERS })),
@@ -42,7 +42,7 @@ const CHANGES = ["title", ...Object.keys(details), "state_event", "add_labels", 
 export const IssueChanges = Type.Object(
   {
     ...IssueId.properties,
-    title: Type.Optional(Text(255)),
+    title: Type.Optional(Line(255)),
     ...details,
     state_event: Type.Optional(Type.Enum(["close", "reopen"])),
     add_labels: Type.Optional(Nullable(LabelNames)),

@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { Flag, Nullable, Text } from "#http/params/vocabulary.ts";
+import { Flag, Line, Nullable, Text } from "#http/params/vocabulary.ts";
 import { ProjectId } from "#domains/organization/projects/params.ts";
 import { MAX_COLOR_LENGTH } from "#domains/planning/items/colors.ts";
 import { Count } from "#domains/planning/items/params.ts";
@@ -47,7 +47,7 @@ const Priority = Type.Optional(Nullable(Type.Integer({ ...Count, description: "I
 
 const creation = {
   ...ProjectId.properties,
-  name: Type.String({ minLength: 1, maxLength: 255, description: "Without a comma" }),
+  name: Line(255, { description: "Without a comma" }),
   color: Type.String(color),
   description: Description,
   archived: Flag,
@@ -57,7 +57,7 @@ export const NewGroupLabel = Type.Object(creation);
 export const NewProjectLabel = Type.Object({ ...creation, priority: Priority });
 
 const changes = {
-  new_name: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: "Without a comma" })),
+  new_name: Type.Optional(Line(255, { description: "Without a comma" })),
   color: Type.Optional(Type.String(color)),
   description: Description,
   archived: Flag,

@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { CommaList, DateOnly, DateTime, Id, Nullable, Text } from "#http/params/vocabulary.ts";
+import { CommaList, DateOnly, DateTime, Id, Line, Nullable } from "#http/params/vocabulary.ts";
 import { ProjectId } from "#domains/organization/projects/params.ts";
 import { Iid } from "#domains/planning/items/params.ts";
 
@@ -42,12 +42,12 @@ const details = {
   due_date: Type.Optional(Nullable(DateOnly)),
 };
 
-export const NewMilestone = Type.Object({ ...ProjectId.properties, title: Text(255), ...details });
+export const NewMilestone = Type.Object({ ...ProjectId.properties, title: Line(255), ...details });
 
 export const MilestoneChanges = Type.Object(
   {
     ...MilestoneId.properties,
-    title: Type.Optional(Text(255)),
+    title: Type.Optional(Line(255)),
     ...details,
     state_event: Type.Optional(Type.Enum(["close", "activate"])),
   },
