@@ -565,6 +565,8 @@ create table issues (
   closed_by_id bigint,
   moved_to_id bigint,
   milestone_id bigint,
+  task_count integer,
+  completed_task_count integer,
   constraint issues_pkey PRIMARY KEY (id),
   constraint issues_author_id_fkey FOREIGN KEY (author_id) REFERENCES users(id),
   constraint issues_closed_by_id_fkey FOREIGN KEY (closed_by_id) REFERENCES users(id),

@@ -215,6 +215,8 @@ interface IssuesTable {
   closed_by_id: number | null;
   moved_to_id: number | null;
   milestone_id: number | null;
+  task_count: number | null;
+  completed_task_count: number | null;
 }
 
 interface JobTotalsTable {

@@ -22,6 +22,7 @@ import { namedMilestone } from "./milestones.ts";
 import type { IssueChanges } from "./params.ts";
 import { type IssueRow, issues, lockIssue } from "./queries.ts";
 import { type IssueWrite, permittedChanges } from "./rights.ts";
+import { taskColumns } from "./tasks.ts";
 
 type Changes = Partial<Static<typeof IssueChanges>>;
 
@@ -66,7 +67,10 @@ const COLUMNS = [
 /** The columns whose values differ from those of the issue. */
 function changedColumns(issue: IssueRow, changes: Changes) {
   const changed = COLUMNS.filter((name) => changes[name] !== undefined && changes[name] !== issue[name]);
-  return Object.fromEntries(changed.map((name) => [name, changes[name]]));
+  return {
+    ...Object.fromEntries(changed.map((name) => [name, changes[name]])),
+    ...(changed.includes("description") && taskColumns(changes.description ?? null)),
+  };
 }
 
 /**

@@ -23,6 +23,7 @@ import type { NewIssue } from "./params.ts";
 import { presentIssue } from "./present.ts";
 import type { DescribedIssue } from "./queries.ts";
 import { type IssueWrite, permittedInNew } from "./rights.ts";
+import { taskColumns } from "./tasks.ts";
 import { surroundingsOfNew } from "./views.ts";
 
 /** The context of a request that creates an issue; it has no transaction of its own. */
@@ -99,6 +100,7 @@ async function draftOf(
     author_id: actor.user.id,
     title: given.title,
     description: given.description ?? null,
+    ...taskColumns(given.description ?? null),
     issue_type: given.issue_type ?? "issue",
     confidential: given.confidential ?? false,
     discussion_locked: given.discussion_locked ?? null,
@@ -141,10 +143,10 @@ export async function insertIssue(
   const { rows } = await sql<Created>`
     with counter as (${takeIid("issue", draft.project_id, iid)}), issue as (
       insert into issues (${givenId.name} project_id, iid, author_id, title, description, issue_type, confidential, discussion_locked,
-        weight, start_date, due_date, milestone_id, state, closed_at, closed_by_id, created_at, relative_position)
+        weight, start_date, due_date, milestone_id, task_count, completed_task_count, state, closed_at, closed_by_id, created_at, relative_position)
       select ${givenId.value} ${draft.project_id}, iid, ${draft.author_id}, ${draft.title}, ${draft.description}, ${draft.issue_type},
         ${draft.confidential}, ${draft.discussion_locked}, ${draft.weight}, ${draft.start_date}, ${draft.due_date},
-        ${draft.milestone_id}, ${draft.state}, ${draft.closed_at}, ${draft.closed_by_id}, coalesce(${created_at ?? null}, now()),
+        ${draft.milestone_id}, ${draft.task_count}, ${draft.completed_task_count}, ${draft.state}, ${draft.closed_at}, ${draft.closed_by_id}, coalesce(${created_at ?? null}, now()),
         iid * ${sql.lit(POSITION_STEP)}::bigint
       from counter returning id, iid, created_at, updated_at
     ), assigned as (

@@ -3,7 +3,7 @@ import type { IssueCounts } from "#domains/planning/items/counts.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import type { Issue } from "./entity.ts";
 import type { DescribedIssue, IssueRow } from "./queries.ts";
-import { countTasks } from "./tasks.ts";
+import { tasksOf } from "./tasks.ts";
 
 /** What the view of an issue shows besides its row. */
 export interface IssueSurroundings {
@@ -37,7 +37,7 @@ export function presentIssue(row: DescribedIssue, around: IssueSurroundings): Is
   return {
     ...presentColumns(row),
     ...NOTHING_YET,
-    ...presentTasks(row.description),
+    ...presentTasks(row),
     ...presentAddresses(row, around),
     closed_by: around.users.get(row.closed_by_id ?? 0) ?? null,
     author: around.users.get(row.author_id ?? 0) ?? null,
@@ -74,8 +74,8 @@ const presentColumns = (row: DescribedIssue) => ({
   weight: row.weight,
 });
 
-function presentTasks(description: string | null) {
-  const { count, completed } = countTasks(description ?? "");
+function presentTasks(row: DescribedIssue) {
+  const { count, completed } = tasksOf(row);
   return {
     task_completion_status: { count, completed_count: completed },
     has_tasks: count > 0,

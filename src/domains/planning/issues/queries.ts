@@ -13,6 +13,7 @@ export const issues = (db: Db) =>
     .select(["i.id", "i.project_id", "i.iid", "i.author_id", "i.created_at", "i.updated_at", "i.closed_at", "i.state"])
     .select(["i.title", "i.issue_type", "i.confidential", "i.discussion_locked", "i.weight"])
     .select(["i.start_date", "i.due_date", "i.closed_by_id", "i.moved_to_id", "i.milestone_id"])
+    .select(["i.task_count", "i.completed_task_count"])
     .select(
       sql<number[]>`array(select a.user_id from issue_assignees a where a.issue_id = i.id order by a.user_id)`.as(
         "assignee_ids",

@@ -16,6 +16,7 @@ test("names after an @, in lower case and once", () => {
   ] as const)
     assert.deepEqual(mentionsIn(text), names, text);
   assert.deepEqual(mentionsIn(null), []);
+  assert.deepEqual(mentionsIn(`@anna ${"\n".repeat(64 * 1024)}@bert`), ["anna"]);
   assert.equal(mentionsIn(Array.from({ length: 500 }, (_, at) => `@u${at}`).join(" ")).length, 100);
 });
 

@@ -7,6 +7,8 @@ import { groupOpenToUser, issuesUsableByUser, SEES_CONFIDENTIAL } from "./visibi
 
 /** More people of one text are not told. */
 const MAX_MENTIONS = 100;
+/** People are looked for in the beginning of a text; a longer one is mostly what a program printed. */
+const MAX_MENTIONING_LENGTH = 64 * 1024;
 
 const FENCED = /^[ \t>]*(`{3,}|~{3,})/;
 // Begins at the first of several backticks, so that a line is read once.
@@ -17,7 +19,8 @@ const MENTION = /(?<![\w./#&@-])@([a-z\d](?:[\w.-]{0,253}[a-z\d])?)(?!\w)/giu;
 export function mentionsIn(text: string | null): string[] {
   const names = new Set<string>();
   let fence: string | undefined;
-  for (const line of text?.includes("@") ? text.split("\n") : []) {
+  const beginning = text?.slice(0, MAX_MENTIONING_LENGTH) ?? "";
+  for (const line of beginning.includes("@") ? beginning.split("\n") : []) {
     const mark = FENCED.exec(line)?.[1];
     if (mark !== undefined && (fence === undefined || mark.startsWith(fence))) {
       fence = fence === undefined ? mark : undefined;
