@@ -57,6 +57,8 @@ export interface Exchange {
   status: number | undefined;
   /** Memory that was reserved for the response before it was built. */
   charge: Charge | undefined;
+  /** The bytes of all reservations, of which small ones are not charged. */
+  reserved: number;
 }
 
 /** A signal that is aborted if the client disconnects before the response is complete. */
@@ -70,11 +72,13 @@ export function goneSignal(response: ServerResponse): AbortSignal {
 export const consumerFor = ({ address, principal }: Exchange): Consumer =>
   consumerOf(address, principal.kind === "anonymous" ? undefined : principalName(principal));
 
-/** Reserves memory for a large response before it is built, or refuses it. */
+/** Reserves memory, or more of it, for a large response before it is built, or refuses it. */
 export function reserveMemory(exchange: Exchange, bytes: number) {
-  if (bytes <= SMALL_RESPONSE_BYTES) return;
+  const total = exchange.reserved + bytes;
+  exchange.reserved = total;
+  if (total <= SMALL_RESPONSE_BYTES) return;
   exchange.charge?.release();
-  exchange.charge = exchange.sending.reserve(consumerFor(exchange), bytes);
+  exchange.charge = exchange.sending.reserve(consumerFor(exchange), total);
 }
 
 export function sendJson(exchange: Exchange, status: number, value: unknown): void | Promise<void> {

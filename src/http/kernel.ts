@@ -92,6 +92,7 @@ export function openExchange(
     failure: undefined,
     status: undefined,
     charge: undefined,
+    reserved: 0,
   };
 }
 

@@ -66,7 +66,10 @@ function contextFor(
   const { services } = route;
   const { request, reply, headers } = exchange;
   const site = route.kernel.siteOf(request);
-  const setHeader = (name: string, value: string) => void headers.push(name, value);
+  const setHeader = (name: string, value: string) => {
+    // What is set twice is sent once.
+    if (!headers.some((known, index) => known === name && headers[index + 1] === value)) headers.push(name, value);
+  };
   return {
     services,
     site,

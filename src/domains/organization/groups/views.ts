@@ -5,7 +5,7 @@ import { LEVELS } from "#access/roles.ts";
 import { visibleTo } from "#access/visible.ts";
 import type { Db } from "#db/database.ts";
 import { missing } from "#lib/refusal.ts";
-import { projects } from "#domains/organization/projects/queries.ts";
+import { listedProjects } from "#domains/organization/projects/queries.ts";
 import { viewProjects } from "#domains/organization/projects/views.ts";
 import { presentShare } from "#domains/organization/shares/entity.ts";
 import { sharesOf } from "#domains/organization/shares/queries.ts";
@@ -47,6 +47,10 @@ async function projectsOf(db: Db, id: number, viewer: Viewer & { readonly servic
     where s.with_group_id = ${id} and s.project_id is not null and ${sql.raw(live("s"))}
   ) and ${visibleTo(viewer.actor)}`;
   const newest = async (condition: typeof own) =>
-    viewProjects(db, await projects(db).where(condition).orderBy("p.id", "desc").limit(sql.lit(100)).execute(), viewer);
+    viewProjects(
+      db,
+      await listedProjects(db).where(condition).orderBy("p.id", "desc").limit(sql.lit(100)).execute(),
+      viewer,
+    );
   return { projects: await newest(own), shared_projects: await newest(shared) };
 }

@@ -9,7 +9,7 @@ import { refuseHiddenUser } from "#domains/identity/users/access.ts";
 import type { Services } from "#services.ts";
 import { Project, ProjectSummary } from "./entity.ts";
 import { type Filters, listProjects, PAGING } from "./list.ts";
-import { projects } from "./queries.ts";
+import { listedProjects } from "./queries.ts";
 import { viewProjects } from "./views.ts";
 
 export const ProjectPage = pageOf(Type.Union([Project, ProjectSummary]), PAGING);
@@ -25,7 +25,7 @@ interface ListRequest {
 }
 
 export async function pageOfProjects({ db, actor, params, page, site, services }: ListRequest, listing: Listing) {
-  return viewProjects(db, await page.rows(projects(db), listing), { actor, site, services }, params.simple);
+  return viewProjects(db, await page.rows(listedProjects(db), listing), { actor, site, services }, params.simple);
 }
 
 /** A page of the projects of some sources, filtered by the caller's parameters. */

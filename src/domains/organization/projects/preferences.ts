@@ -113,11 +113,16 @@ const { fields, present, chosen } = preferencesOf(PREFERENCES);
 /** Preferences that SQL filters by have columns of the same names. */
 const COLUMNS = FEATURE_COLUMNS satisfies readonly Name[];
 export const preferenceColumns = COLUMNS.map((name) => `p.${name}` as const);
-type Stored = FeatureLevels & { readonly preferences: unknown };
+type Stored = FeatureLevels & { readonly preferences: unknown; readonly listed: boolean };
+
+/** Texts as long as a file. A list would repeat them for each of a hundred projects, so only a single project has them. */
+export const LONG_PREFERENCES = ["issues_template", "merge_requests_template"] as const satisfies readonly Name[];
 
 /** The response fields for all preferences. */
 export const preferenceFields = {
   ...fields,
+  issues_template: Type.Optional(fields.issues_template),
+  merge_requests_template: Type.Optional(fields.merge_requests_template),
   ...(Object.fromEntries(SWITCH_NAMES.map((name) => [name, Type.Boolean()])) as { [S in Switch]: TBoolean }),
 };
 
@@ -135,6 +140,7 @@ export function presentPreferences(row: Stored): Preferences {
   const shown: Record<string, unknown> = present({ ...(row.preferences as object), ...picked(row) });
   for (const name of SWITCH_NAMES) shown[name] = shown[SWITCHES[name]] !== "disabled";
   for (const name of ABSENT) shown[name] = false;
+  if (row.listed) for (const name of LONG_PREFERENCES) delete shown[name];
   return shown as Preferences;
 }
 

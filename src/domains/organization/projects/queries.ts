@@ -4,9 +4,9 @@ import { byShares, levelInGroup, live } from "#access/levels.ts";
 import type { Db } from "#db/database.ts";
 import { fullName, namespaces } from "#domains/foundation/namespaces/queries.ts";
 import { summaryColumns } from "#domains/identity/users/queries.ts";
-import { preferenceColumns } from "./preferences.ts";
+import { LONG_PREFERENCES, preferenceColumns } from "./preferences.ts";
 
-export const projectColumns = [
+const projectColumns = [
   "p.id",
   "p.namespace_id",
   "p.visibility",
@@ -23,13 +23,23 @@ export const projectColumns = [
   "p.repository_storage",
   "p.creator_id",
   "p.forks_count",
-  "p.preferences",
   ...preferenceColumns,
   "p.avatar_file",
   "p.marked_for_deletion_at",
 ] as const;
 
-export const projects = (db: Db) => db.selectFrom("projects as p").select(projectColumns);
+export const projects = (db: Db) =>
+  db.selectFrom("projects as p").select([...projectColumns, "p.preferences", sql<boolean>`false`.as("listed")]);
+
+/** For lists: without the long preferences. */
+export const listedProjects = (db: Db): Projects =>
+  db
+    .selectFrom("projects as p")
+    .select([
+      ...projectColumns,
+      sql`p.preferences - ${sql.lit(`{${LONG_PREFERENCES.join()}}`)}::text[]`.as("preferences"),
+      sql<boolean>`true`.as("listed"),
+    ]);
 
 export type Projects = ReturnType<typeof projects>;
 export type ProjectRow = Awaited<ReturnType<Projects["executeTakeFirstOrThrow"]>>;

@@ -81,6 +81,22 @@ describe("changing a project", () => {
     assert.deepEqual(body, before, "nothing to change changes nothing, not even the time");
   });
 
+  test("templates are shown with the project itself, and not in lists", async () => {
+    const id = await insert.project(group);
+    const text = "What happened?";
+    const { body } = await change(id, owner.token, { issues_template: text, squash_option: "always" });
+    assert.deepEqual([body.issues_template, body.merge_requests_template], [text, null]);
+    assert.equal((await look(id)).issues_template, text);
+    const inList = { id, squash_option: "always", templates: [] };
+    const listed = ["/projects", `/groups/${group}/projects`, `/groups/${group}`].map(async (path) => {
+      const list = (await app.get(path, { token: owner.token })).body;
+      const found = (list.projects ?? list).find((project: { id: number }) => project.id === id);
+      const templates = ["issues_template", "merge_requests_template"].filter((name) => name in found);
+      return { id: found.id, squash_option: found.squash_option, templates };
+    });
+    assert.deepEqual(await Promise.all(listed), [inList, inList, inList]);
+  });
+
   test("an empty description and null mean no description", async () => {
     const id = await insert.project(group, { description: "something" });
     assert.equal((await change(id, owner.token, { description: "" })).body.description, null);

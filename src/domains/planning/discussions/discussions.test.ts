@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
+import { MAX_TEXT_BYTES } from "#domains/planning/items/descriptions.ts";
 import { accepted } from "#domains/planning/issues/test-support.ts";
 import { type NotesApp, notesApp } from "#domains/planning/notes/test-support.ts";
 import type { TestUser } from "#test/support/app.ts";
@@ -36,6 +38,22 @@ describe("discussions", () => {
     assert.deepEqual(await on.get(`${issue}/discussions`), [read]);
     assert.deepEqual(await on.get(`${issue}/discussions/${discussion.id}/notes/${answer.id}`), answer);
     assert.equal((await on.get(issue)).user_notes_count, 2);
+  });
+
+  test("long replies are cut in a discussion, and whole by themselves", async () => {
+    const at = await on.publicProject();
+    const issue = await on.issue(at);
+    const { id, notes } = await begun(issue, at.user);
+    await sql`insert into notes (issue_id, discussion_id, author_id, body)
+      select issue_id, id, author_id, repeat('x', 1000000) from notes, generate_series(1, 9)
+      where id = ${notes[0].id}`.execute(on.app.services.db.write);
+    for (const path of [`${issue}/discussions/${id}`, `${issue}/discussions`]) {
+      const { status, headers, text } = await on.app.get(path);
+      assert.deepEqual([status, headers["x-truncated"]], [200, "true"], path);
+      assert.ok(text.length < MAX_TEXT_BYTES + 64 * 1024, `${text.length} bytes`);
+    }
+    const last = (await on.get(`${issue}/discussions/${id}`)).notes.at(-1);
+    assert.equal((await on.get(`${issue}/notes/${last.id}`)).body.length, 1_000_000);
   });
 
   test("a single note is a discussion too, until somebody replies to it", async () => {

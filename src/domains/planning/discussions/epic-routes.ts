@@ -31,10 +31,10 @@ export const epicDiscussions = {
     access: reader,
     params: EpicByAnyId,
     returns: pageOf(Discussion, PAGING),
-    async handle({ db, page, params, site, ...seen }) {
+    async handle({ db, page, params, ...seen }) {
       const of = await notesOfEpic(db, seen, params.epic_id);
       const firsts = await page.rows(notes(db), listDiscussions(of));
-      return discussionViews(db, await discussionsOf(db, of, firsts), of, site);
+      return discussionViews(db, await discussionsOf(db, of, firsts), of, seen);
     },
   }),
 
@@ -46,9 +46,9 @@ export const epicDiscussions = {
     access: reader,
     params: EpicDiscussionId,
     returns: Discussion,
-    async handle({ db, params, site, ...seen }) {
+    async handle({ db, params, ...seen }) {
       const of = await notesOfEpic(db, seen, params.epic_id);
-      return discussionView(db, await requireDiscussion(db, of, params.discussion_id), of, site);
+      return discussionView(db, await requireDiscussion(db, of, params.discussion_id), of, seen);
     },
   }),
 
@@ -63,7 +63,7 @@ export const epicDiscussions = {
     audit: null,
     async handle({ params, site, ...write }) {
       const of = { ...(await notesOfEpic(write.tx, write, params.epic_id)), actor: write.actor };
-      return discussionView(write.tx, [await beginDiscussion(write, of, params)], of, site);
+      return discussionView(write.tx, [await beginDiscussion(write, of, params)], of, { site });
     },
   }),
 
@@ -78,7 +78,7 @@ export const epicDiscussions = {
     audit: null,
     async handle({ params, site, ...write }) {
       const of = { ...(await notesOfEpic(write.tx, write, params.epic_id)), actor: write.actor };
-      return noteView(write.tx, await replyIn(write, of, params), of, site);
+      return noteView(write.tx, await replyIn(write, of, params), of, { site });
     },
   }),
 
@@ -92,7 +92,7 @@ export const epicDiscussions = {
     returns: Note,
     async handle({ db, params, site, ...seen }) {
       const of = await notesOfEpic(db, seen, params.epic_id);
-      return noteView(db, noteIn(await requireDiscussion(db, of, params.discussion_id), params.note_id), of, site);
+      return noteView(db, noteIn(await requireDiscussion(db, of, params.discussion_id), params.note_id), of, { site });
     },
   }),
 
@@ -108,7 +108,7 @@ export const epicDiscussions = {
     async handle({ tx, services, params, site, ...seen }) {
       const of = { ...(await notesOfEpic(tx, seen, params.epic_id)), actor: seen.actor };
       const { id } = noteIn(await requireDiscussion(tx, of, params.discussion_id), params.note_id);
-      return noteView(tx, await changeNote({ tx, services }, of, id, params.body), of, site);
+      return noteView(tx, await changeNote({ tx, services }, of, id, params.body), of, { site });
     },
   }),
 

@@ -29,10 +29,10 @@ export const issueDiscussions = {
     access: reader,
     params: IssueId,
     returns: pageOf(Discussion, PAGING),
-    async handle({ db, page, params, site, ...seen }) {
+    async handle({ db, page, params, ...seen }) {
       const of = await notesOfIssue(db, seen, params.issue_iid);
       const firsts = await page.rows(notes(db), listDiscussions(of));
-      return discussionViews(db, await discussionsOf(db, of, firsts), of, site);
+      return discussionViews(db, await discussionsOf(db, of, firsts), of, seen);
     },
   }),
 
@@ -43,9 +43,9 @@ export const issueDiscussions = {
     access: reader,
     params: IssueDiscussionId,
     returns: Discussion,
-    async handle({ db, params, site, ...seen }) {
+    async handle({ db, params, ...seen }) {
       const of = await notesOfIssue(db, seen, params.issue_iid);
-      return discussionView(db, await requireDiscussion(db, of, params.discussion_id), of, site);
+      return discussionView(db, await requireDiscussion(db, of, params.discussion_id), of, seen);
     },
   }),
 
@@ -59,7 +59,7 @@ export const issueDiscussions = {
     audit: null,
     async handle({ params, site, ...write }) {
       const of = { ...(await notesOfIssue(write.tx, write, params.issue_iid)), actor: write.actor };
-      return discussionView(write.tx, [await beginDiscussion(write, of, params)], of, site);
+      return discussionView(write.tx, [await beginDiscussion(write, of, params)], of, { site });
     },
   }),
 
@@ -73,7 +73,7 @@ export const issueDiscussions = {
     audit: null,
     async handle({ params, site, ...write }) {
       const of = { ...(await notesOfIssue(write.tx, write, params.issue_iid)), actor: write.actor };
-      return noteView(write.tx, await replyIn(write, of, params), of, site);
+      return noteView(write.tx, await replyIn(write, of, params), of, { site });
     },
   }),
 
@@ -86,7 +86,7 @@ export const issueDiscussions = {
     returns: Note,
     async handle({ db, params, site, ...seen }) {
       const of = await notesOfIssue(db, seen, params.issue_iid);
-      return noteView(db, noteIn(await requireDiscussion(db, of, params.discussion_id), params.note_id), of, site);
+      return noteView(db, noteIn(await requireDiscussion(db, of, params.discussion_id), params.note_id), of, { site });
     },
   }),
 
@@ -101,7 +101,7 @@ export const issueDiscussions = {
     async handle({ tx, services, params, site, ...seen }) {
       const of = { ...(await notesOfIssue(tx, seen, params.issue_iid)), actor: seen.actor };
       const { id } = noteIn(await requireDiscussion(tx, of, params.discussion_id), params.note_id);
-      return noteView(tx, await changeNote({ tx, services }, of, id, params.body), of, site);
+      return noteView(tx, await changeNote({ tx, services }, of, id, params.body), of, { site });
     },
   }),
 

@@ -1,6 +1,6 @@
 import type { Db } from "#db/database.ts";
 import { noNote, type NoteRow, type NotesOf } from "#domains/planning/notes/queries.ts";
-import { noteViews } from "#domains/planning/notes/views.ts";
+import { type NoteViewer, noteViews } from "#domains/planning/notes/views.ts";
 import type { Discussion } from "./entity.ts";
 import { discussionIdOf } from "./ids.ts";
 
@@ -9,9 +9,9 @@ export async function discussionViews(
   db: Db,
   discussions: readonly (readonly NoteRow[])[],
   of: NotesOf,
-  site: string,
+  viewer: NoteViewer,
 ): Promise<Discussion[]> {
-  const views = new Map((await noteViews(db, discussions.flat(), of, site)).map((view) => [view.id, view]));
+  const views = new Map((await noteViews(db, discussions.flat(), of, viewer)).map((view) => [view.id, view]));
   return discussions.flatMap((rows) => {
     const [first] = rows;
     const notes = rows.flatMap(({ id }) => views.get(id) ?? []);
@@ -21,7 +21,12 @@ export async function discussionViews(
   });
 }
 
-export async function discussionView(db: Db, rows: readonly NoteRow[], of: NotesOf, site: string): Promise<Discussion> {
-  const [view] = await discussionViews(db, [rows], of, site);
+export async function discussionView(
+  db: Db,
+  rows: readonly NoteRow[],
+  of: NotesOf,
+  viewer: NoteViewer,
+): Promise<Discussion> {
+  const [view] = await discussionViews(db, [rows], of, viewer);
   return view ?? noNote();
 }

@@ -22,9 +22,9 @@ export const childEpics = {
     access: inGroup("viewer"),
     params: EpicId,
     returns: pageOf(Epic, CHILDREN_PAGING),
-    async handle({ db, group, actor, params, page, site }) {
-      const epic = await requireEpic(db, group, actor, params.epic_iid);
-      return epicViews(db, await page.rows(childrenOf(db, epic.id, actor)), { actor, site, group });
+    async handle({ db, params, page, ...viewer }) {
+      const epic = await requireEpic(db, viewer.group, viewer.actor, params.epic_iid);
+      return epicViews(db, await page.rows(childrenOf(db, epic.id, viewer.actor)), viewer);
     },
   }),
 

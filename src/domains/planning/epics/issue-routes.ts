@@ -20,9 +20,9 @@ export const epicIssues = {
     access: inGroup("viewer"),
     params: EpicId,
     returns: pageOf(IssueOfEpic, ISSUES_PAGING),
-    async handle({ db, group, actor, params, page, site }) {
-      const epic = await requireEpic(db, group, actor, params.epic_iid);
-      return issueOfEpicViews(db, await page.rows(issuesOf(db, epic.id, actor)), { actor, site, group });
+    async handle({ db, params, page, ...viewer }) {
+      const epic = await requireEpic(db, viewer.group, viewer.actor, params.epic_iid);
+      return issueOfEpicViews(db, await page.rows(issuesOf(db, epic.id, viewer.actor)), viewer);
     },
   }),
 

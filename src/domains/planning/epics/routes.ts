@@ -21,9 +21,9 @@ export const epics = {
     access: inGroup("viewer"),
     params: EpicFilters,
     returns: pageOf(Epic, PAGING),
-    async handle({ db, group, actor, params, page, site }) {
-      const rows = await page.rows(epicRows(db), listEpics(group, actor, params));
-      return epicViews(db, rows, { actor, site, group, withLabelDetails: params.with_labels_details });
+    async handle({ db, group, params, page, ...viewer }) {
+      const rows = await page.rows(epicRows(db), listEpics(group, viewer.actor, params));
+      return epicViews(db, rows, { ...viewer, group, withLabelDetails: params.with_labels_details });
     },
   }),
 

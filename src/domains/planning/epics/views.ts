@@ -1,22 +1,22 @@
-import { sql } from "kysely";
 import type { Static } from "typebox";
 import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import { namespacesByIds, type NamespaceRow } from "#domains/foundation/namespaces/queries.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { summariesOf } from "#domains/identity/users/queries.ts";
+import type { Answer } from "#domains/planning/items/answer.ts";
 import { NO_VOTES, votesOfEpics } from "#domains/planning/items/counts.ts";
 import { withDescriptions } from "#domains/planning/items/descriptions.ts";
 import { isSubscribedTo } from "#domains/planning/items/subscriptions.ts";
 import { issueViews } from "#domains/planning/issues/views.ts";
-import { type LabelDetailsRow, presentLabelDetails } from "#domains/planning/labels/entity.ts";
+import { labelsOfItems } from "#domains/planning/labels/views.ts";
 import { inheritedDates } from "./dates.ts";
 import { type Epic, type EpicIssue, type IssueOfEpic, presentEpic, type SingleEpic } from "./entity.ts";
 import type { IssueOfEpicRow, Joined } from "./issues.ts";
 import { type EpicRow, noEpic, parentsOf } from "./queries.ts";
 
 /** The caller, and what links and references are built from. */
-export interface EpicViewer {
+export interface EpicViewer extends Answer {
   readonly actor: Actor | null;
   readonly site: string;
   /** The group that the request names; references are full without it. */
@@ -53,16 +53,14 @@ export async function epicViews(db: Db, rows: readonly EpicRow[], viewer: EpicVi
   const ids = rows.map(({ id }) => id);
   const surroundings = await surroundingsOf(db, rows, viewer);
   const dates = await inheritedDates(db, ids, viewer.actor);
-  const labels = Map.groupBy(await labelsOfEpics(db, ids), ({ epic_id }) => epic_id);
+  const labels = await labelsOfItems(db, "epic_id", ids, viewer.withLabelDetails === true, viewer);
   const votes = await votesOfEpics(db, ids);
-  return (await withDescriptions(db, "epics", rows)).map((row) =>
+  return (await withDescriptions(db, "epics", rows, viewer)).map((row) =>
     presentEpic(row, {
       ...surroundings(row),
       inherited: dates.get(row.id),
       votes: votes.get(row.id) ?? NO_VOTES,
-      labels: (labels.get(row.id) ?? []).map((label) =>
-        viewer.withLabelDetails ? presentLabelDetails(label) : label.name,
-      ),
+      labels: labels(row.id),
     }),
   );
 }
@@ -96,17 +94,4 @@ export async function epicIssueView(
   const [epic] = await epicViews(db, [row], viewer);
   const [issue] = await issueViews(db, [issueRow], viewer);
   return epic && issue ? { id: issueRow.epic_issue_id, epic, issue } : noEpic();
-}
-
-interface LabelOfEpic extends LabelDetailsRow {
-  readonly epic_id: number;
-}
-
-/** The labels of some epics, in the order of their names. */
-async function labelsOfEpics(db: Db, ids: readonly number[]): Promise<LabelOfEpic[]> {
-  const { rows } = await sql<LabelOfEpic>`
-    select k.epic_id, l.id, l.name, l.description, l.color
-    from label_links k join labels l on l.id = k.label_id
-    where k.epic_id = any(${ids}::bigint[]) order by l.name, l.id`.execute(db);
-  return rows;
 }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { dayFromNow } from "#domains/organization/members/test-support.ts";
-import type { TestUser } from "#test/support/app.ts";
+import { MAX_TEXT_BYTES } from "#domains/planning/items/descriptions.ts";
+import type { Reply, TestUser } from "#test/support/app.ts";
 import { accepted, type IssueProject, type IssuesApp, issuesApp } from "./test-support.ts";
 
 describe("lists of issues", () => {
@@ -249,20 +250,37 @@ describe("lists of issues", () => {
     ]);
   });
 
-  test("descriptions that are too much for one answer are refused, and fewer are sent", async () => {
+  test("descriptions that are too much for one answer are cut, in every list", async () => {
     const project = await on.insert.project(await on.insert.group(), { visibility: 20 });
     await sql`insert into issues (project_id, iid, title, description)
       select ${project}, k, 'Long', repeat('x', 1048576) from generate_series(1, 9) k`.execute(
       on.app.services.db.write,
     );
-    const { status, body } = await on.app.get(`/projects/${project}/issues`);
-    assert.equal(status, 413);
-    assert.match(body.message, /ask for fewer by per_page/);
-    const few = await on.get(`/projects/${project}/issues?per_page=8`);
+    const share = Math.floor(MAX_TEXT_BYTES / 9);
+    const lengths = ({ body }: Reply) => body.map(({ description }: { description: string }) => description.length);
+    const all = await on.app.get(`/projects/${project}/issues`);
+    assert.deepEqual([all.status, all.headers["x-truncated"]], [200, "true"]);
     assert.deepEqual(
-      few.map(({ description }: { description: string }) => description.length),
-      Array.from({ length: 8 }, () => 2 ** 20),
+      lengths(all),
+      Array.from({ length: 9 }, () => share),
     );
+    const few = await on.app.get(`/projects/${project}/issues?per_page=4`);
+    assert.equal(few.headers["x-truncated"], undefined);
+    assert.deepEqual(
+      lengths(few),
+      Array.from({ length: 4 }, () => 2 ** 20),
+    );
+    assert.equal((await on.get(`/projects/${project}/issues/1`)).description.length, 2 ** 20);
+  });
+
+  test("a text of long characters is cut to its share of bytes too", async () => {
+    const project = await on.insert.project(await on.insert.group(), { visibility: 20 });
+    await sql`insert into issues (project_id, iid, title, description)
+      select ${project}, k, 'Long', repeat('€', 349525) from generate_series(1, 9) k`.execute(on.app.services.db.write);
+    const { text, headers } = await on.app.get(`/projects/${project}/issues`);
+    assert.equal(headers["x-truncated"], "true");
+    const bytes = Buffer.byteLength(text);
+    assert.ok(bytes <= MAX_TEXT_BYTES + 64 * 1024 && bytes > MAX_TEXT_BYTES / 2, `${bytes} bytes`);
   });
 
   test("refused filters", async () => {
@@ -286,6 +304,14 @@ describe("lists of issues", () => {
     assert.deepEqual(await find(), []);
     assert.deepEqual(await on.titles(`${at.issues}?not[labels]=former`, at.user), ["Wanderer"]);
     assert.deepEqual(await on.titles(`/groups/${away}/issues?labels=former`, at.user), ["Wanderer"]);
+    await write.updateTable("namespaces").set({ visibility: 0 }).where("id", "=", at.groupId).execute();
+    await write.updateTable("labels").set({ name: "renamed in secret" }).where("group_id", "=", at.groupId).execute();
+    assert.deepEqual((await on.get(`${at.issues}/${iid}`, at.user)).labels, [], "the group is hidden now");
+    const details = await on.get(`${at.issues}?with_labels_details=true`, at.user);
+    assert.deepEqual(details[0].labels, []);
+    await on.insert.member(at.user, { group_id: at.groupId }, "guest");
+    assert.deepEqual((await on.get(`${at.issues}/${iid}`, at.user)).labels, ["renamed in secret"]);
+    await write.updateTable("labels").set({ name: "former" }).where("group_id", "=", at.groupId).execute();
     const { labels } = accepted(await on.put(at, iid, { remove_labels: "former" }, at.user), 200);
     assert.deepEqual(labels, []);
   });

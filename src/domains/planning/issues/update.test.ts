@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
 import { accepted, ignoredIn, type IssuesApp, issuesApp } from "./test-support.ts";
 
 describe("changing issues", () => {
@@ -45,6 +46,54 @@ describe("changing issues", () => {
       events.map(({ action, name }) => `${action} ${name}`),
       [...["add a", "add b", "add c", "remove b"], ...["add e", "remove a", "remove c", "remove e"]],
     );
+  });
+
+  test("tasks are counted when the description is written", async () => {
+    const at = await on.publicProject();
+    const { iid } = await on.create(at, { description: "- [ ] one\n- [x] two" });
+    const described = `${"x".repeat(20_000)}\n- [x] three`;
+    const changed = accepted(await on.put(at, iid, { description: described }, at.user), 200);
+    assert.deepEqual(changed.task_completion_status, { count: 1, completed_count: 1 });
+    const countsInList = async () => (await on.get(at.issues))[0].task_completion_status;
+    assert.deepEqual(await countsInList(), { count: 1, completed_count: 1 });
+    const { write } = on.app.services.db;
+    const forget = write.updateTable("issues").set({ task_count: null, completed_task_count: null });
+    await forget.where("project_id", "=", at.id).execute();
+    assert.deepEqual(await countsInList(), { count: 0, completed_count: 0 }, "of an older one, the beginning counts");
+  });
+
+  test("an item has at most a hundred labels, however many requests name them", async () => {
+    const at = await on.project();
+    const { iid } = await on.create(at, { labels: Array.from({ length: 60 }, (_, n) => `a${n},`) });
+    const more = Array.from({ length: 41 }, (_, n) => `b${n}`).join();
+    const refused = await on.put(at, iid, { add_labels: more }, at.user);
+    assert.equal(refused.status, 422, refused.text);
+    assert.match(refused.body.message, /at most 100 labels/);
+    const both = accepted(await on.put(at, iid, { add_labels: more, remove_labels: "a0" }, at.user), 200);
+    assert.equal(both.labels.length, 100);
+    assert.equal(accepted(await on.put(at, iid, { labels: more }, at.user), 200).labels.length, 41);
+  });
+
+  test("labels with long descriptions on a whole page lose these, and the answer says so", async () => {
+    const at = await on.publicProject();
+    await sql`with own as (
+        insert into labels (project_id, name, color, description)
+        select ${at.id}, 'l' || k, '#000000', repeat('"', 2000) from generate_series(1, 150) k returning id
+      ), made as (
+        insert into issues (project_id, iid, title) select ${at.id}, k, 'Full' from generate_series(1, 10) k returning id
+      )
+      insert into label_links (issue_id, label_id) select made.id, own.id from made, own`.execute(
+      on.app.services.db.write,
+    );
+    const all = await on.app.get(`${at.issues}?with_labels_details=true`);
+    assert.deepEqual([all.status, all.headers["x-truncated"]], [200, "true"]);
+    assert.deepEqual(
+      all.body.map(({ labels }: { labels: unknown[] }) => labels.length),
+      Array.from({ length: 10 }, () => 100),
+    );
+    assert.ok(all.body.every((issue: any) => issue.labels.every((label: any) => label.description === null)));
+    const few = await on.app.get(`${at.issues}?with_labels_details=true&per_page=1`);
+    assert.deepEqual([few.headers["x-truncated"], few.body[0].labels[0].description.length], [undefined, 2000]);
   });
 
   test("a label of a group that the issue has is not doubled by one of the project", async () => {

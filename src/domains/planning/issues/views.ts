@@ -5,17 +5,18 @@ import { bigints, type Lookup } from "#db/loader.ts";
 import { fullPath, fullPathText } from "#domains/foundation/namespaces/queries.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { findAccount, summariesOf } from "#domains/identity/users/queries.ts";
+import type { Answer } from "#domains/planning/items/answer.ts";
 import { issueCounts, NO_COUNTS } from "#domains/planning/items/counts.ts";
 import { withDescriptions } from "#domains/planning/items/descriptions.ts";
 import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
-import { type LabelDetailsRow, presentLabelDetails } from "#domains/planning/labels/entity.ts";
+import { labelsOfItems } from "#domains/planning/labels/views.ts";
 import type { Issue, SingleIssue } from "./entity.ts";
 import { milestonesOf } from "./milestones.ts";
 import { type IssueSurroundings, presentIssue } from "./present.ts";
 import type { IssueRow } from "./queries.ts";
 
 /** The caller, and the container that the request names: references are relative to it. */
-export interface IssueViewer {
+export interface IssueViewer extends Answer {
   readonly actor: Actor | null;
   readonly site: string;
   readonly project?: { readonly id: number };
@@ -43,11 +44,11 @@ async function viewsOf(db: Db, rows: readonly IssueRow[], viewer: IssueViewer, w
   if (rows.length === 0) return [];
   const surroundings = await surroundingsOf(db, rows, viewer);
   const ids = rows.map(({ id }) => id);
-  const labels = await labelsOf(db, ids, viewer.labelDetails === true);
+  const labels = await labelsOfItems(db, "issue_id", ids, viewer.labelDetails === true, viewer);
   const counts = await issueCounts(db, ids, viewer.actor, withSubscription);
   const others = await othersOf(db, ids, viewer.actor);
   const milestones = await milestonesOf(db, rows, viewer.site);
-  return (await withDescriptions(db, "issues", rows)).map((row) => {
+  return (await withDescriptions(db, "issues", rows, viewer)).map((row) => {
     const counted = counts.get(row.id) ?? NO_COUNTS;
     const view = presentIssue(row, {
       ...surroundings(row),
@@ -127,20 +128,6 @@ export async function pathsOf(db: Db, projectIds: readonly number[], groupId = 0
     projects: new Map(rows.flatMap(({ id, path, is_group }) => (is_group ? [] : [[id, path] as const]))),
     group: rows.find(({ is_group }) => is_group)?.path,
   };
-}
-
-/** The labels of issues, sorted by name: the names, or more of each. */
-async function labelsOf(db: Db, ids: readonly number[], withDetails: boolean) {
-  const rows = await db
-    .selectFrom("label_links as t")
-    .innerJoin("labels as l", "l.id", "t.label_id")
-    .select(["t.issue_id", "l.id", "l.name", "l.description", "l.color"])
-    .where("t.issue_id", "=", sql<number>`any(${ids}::bigint[])`)
-    .execute();
-  const sorted = rows.toSorted((one, other) => (one.name < other.name ? -1 : 1));
-  const byIssue = Map.groupBy(sorted, ({ issue_id }) => issue_id);
-  const present = (row: LabelDetailsRow) => (withDetails ? presentLabelDetails(row) : row.name);
-  return (id: number): Issue["labels"] => (byIssue.get(id) ?? []).map(present);
 }
 
 interface OthersRow {

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
-import { Refusal } from "#lib/refusal.ts";
+import { type Answer, markTruncated } from "./answer.ts";
 
 /** What the descriptions or notes in one answer have at most. A hundred items could have a hundred times as much. */
-export const MAX_DESCRIPTION_BYTES = 8 * 1024 ** 2;
+export const MAX_TEXT_BYTES = 4 * 1024 ** 2;
 
 /** A row of `issues` or `epics`; rows are read without descriptions, since these may be long. */
 interface Described {
@@ -11,50 +11,55 @@ interface Described {
   readonly description?: string | null;
 }
 
-/** The tables with long texts, the column of the text, and what callers know it by. */
-const TEXTS = {
-  issues: { column: "description", name: "descriptions" },
-  epics: { column: "description", name: "descriptions" },
-  notes: { column: "body", name: "notes" },
-} as const;
+/** The tables with long texts, and the column of the text. */
+const TEXTS = { issues: "description", epics: "description", notes: "body" } as const;
 
-/** Adds the descriptions of issues or epics to their rows, unless they are too much for one answer. */
+/** Adds the descriptions of issues or epics to their rows. */
 export async function withDescriptions<R extends Described>(
   db: Db,
   table: "issues" | "epics",
   rows: readonly R[],
+  answer: Answer,
 ): Promise<(R & { readonly description: string | null })[]> {
   const ids = rows.flatMap(({ id, description }) => (description === undefined ? id : []));
-  const descriptions = await textsOf(db, table, ids);
+  const descriptions = await textsOf(db, table, ids, answer);
   return rows.map((row) => ({ ...row, description: row.description ?? descriptions.get(row.id) ?? null }));
 }
 
 interface LongText {
   readonly id: number;
   readonly text: string;
+  /** Of all texts, uncut. */
   readonly bytes: number;
 }
 
-/** The texts of some rows by id; together they fit into one answer, or the request is refused. */
+/**
+ * The texts of some rows by id. If together they have more than fits into one answer, each that is longer than its share
+ * is cut to that, and the answer says so; the text of a single row always fits.
+ */
 export async function textsOf(
   db: Db,
   table: keyof typeof TEXTS,
   ids: readonly number[],
+  answer: Answer,
 ): Promise<ReadonlyMap<number, string>> {
   if (ids.length === 0) return new Map();
-  const { column, name } = TEXTS[table];
+  const column = sql.ref(TEXTS[table]);
+  const max = Math.floor(MAX_TEXT_BYTES / (answer.copies ?? 1));
+  const share = Math.floor(max / ids.length);
   const { rows } = await sql<LongText>`
-    select id, bytes, case when bytes <= ${sql.lit(MAX_DESCRIPTION_BYTES)} then text end as text
+    select id, bytes, case
+      when bytes <= ${max}::bigint or length <= ${share}::bigint then text
+      -- Its characters have so many bytes on average, rounded up.
+      else left(text, (${share}::bigint / ((length + char_length(text) - 1) / char_length(text)))::integer)
+    end as text
     from (
-      select id, ${sql.ref(column)} as text, (sum(octet_length(${sql.ref(column)})) over ())::bigint as bytes
-      from ${sql.table(table)} where id = any(${ids}::bigint[]) and ${sql.ref(column)} is not null
-    ) described`.execute(db);
+      select id, ${column} as text, octet_length(${column}) as length,
+        (sum(octet_length(${column})) over ())::bigint as bytes
+      from ${sql.table(table)} where id = any(${ids}::bigint[]) and ${column} is not null
+    ) texts`.execute(db);
   const bytes = rows[0]?.bytes ?? 0;
-  if (bytes > MAX_DESCRIPTION_BYTES) {
-    throw new Refusal(
-      "too large",
-      `The ${name} have ${bytes} bytes, more than fit into one answer; ask for fewer by per_page`,
-    );
-  }
+  if (bytes > max) markTruncated(answer);
+  answer.reserveMemory?.(Math.min(bytes * (answer.copies ?? 1), MAX_TEXT_BYTES));
   return new Map(rows.map(({ id, text }) => [id, text]));
 }

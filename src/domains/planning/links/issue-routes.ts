@@ -25,10 +25,10 @@ export const issueLinks = {
     access: reader,
     params: IssueId,
     returns: pageOf(LinkedIssue, ALL_LINKS),
-    async handle({ db, project, params, page, actor, site }) {
-      const issue = await requireIssue(db, project, actor, params.issue_iid);
-      const links = await page.rows(linksOf(db, ISSUES, issue, actor));
-      const linked = await linkedViews(db, SINGLE_ISSUES, issue, links, { actor, site, project });
+    async handle({ db, params, page, ...viewer }) {
+      const issue = await requireIssue(db, viewer.project, viewer.actor, params.issue_iid);
+      const links = await page.rows(linksOf(db, ISSUES, issue, viewer.actor));
+      const linked = await linkedViews(db, SINGLE_ISSUES, issue, links, viewer);
       return linked.map(({ link, view }) => ({ ...view, issue_link_id: link.id }));
     },
   }),

@@ -4,13 +4,14 @@ import type { Db } from "#db/database.ts";
 import type { Epic } from "#domains/planning/epics/entity.ts";
 import { type EpicRow, visibleEpics } from "#domains/planning/epics/queries.ts";
 import { epicViews } from "#domains/planning/epics/views.ts";
+import type { Answer } from "#domains/planning/items/answer.ts";
 import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
 import type { Issue, SingleIssue } from "#domains/planning/issues/entity.ts";
 import { type IssueRow, issues } from "#domains/planning/issues/queries.ts";
 import { issueViews, singleIssueViews } from "#domains/planning/issues/views.ts";
 
 /** The caller, and where links of references lead. */
-export interface Viewer {
+export interface Viewer extends Answer {
   readonly actor: Actor | null;
   readonly site: string;
   readonly project?: { readonly id: number };

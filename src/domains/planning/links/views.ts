@@ -53,9 +53,13 @@ export async function storedLinkViews<Row extends LinkedItem, View>(
   links: readonly LinkRow[],
   viewer: Viewer,
 ): Promise<LinkView<View>[]> {
-  const ids = [...new Set(links.flatMap(({ source_id, target_id }) => [source_id, target_id]))];
-  const rows = await kind.visible(db, viewer.actor, ids);
-  const views = await kind.views(db, rows, viewer);
+  const ends = Map.groupBy(
+    links.flatMap(({ source_id, target_id }) => [source_id, target_id]),
+    (id) => id,
+  );
+  const rows = await kind.visible(db, viewer.actor, [...ends.keys()]);
+  const copies = Math.max(1, ...[...ends.values()].map(({ length }) => length));
+  const views = await kind.views(db, rows, { ...viewer, copies });
   const byId = new Map(rows.map(({ id }, index) => [id, views[index]]));
   return links.flatMap((link) => {
     const [source, target] = [byId.get(link.source_id), byId.get(link.target_id)];

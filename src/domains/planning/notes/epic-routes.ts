@@ -21,9 +21,9 @@ export const epicNotes = {
     access: reader,
     params: EpicNoteFilters,
     returns: pageOf(Note, PAGING),
-    async handle({ db, page, params, site, ...seen }) {
+    async handle({ db, page, params, ...seen }) {
       const of = await notesOfEpic(db, seen, params.epic_id);
-      return noteViews(db, await page.rows(notes(db), listNotes(of, params)), of, site);
+      return noteViews(db, await page.rows(notes(db), listNotes(of, params)), of, seen);
     },
   }),
 
@@ -37,7 +37,7 @@ export const epicNotes = {
     returns: Note,
     async handle({ db, params, site, ...seen }) {
       const of = await notesOfEpic(db, seen, params.epic_id);
-      return noteView(db, await requireNote(db, of, params.note_id), of, site);
+      return noteView(db, await requireNote(db, of, params.note_id), of, { site });
     },
   }),
 
@@ -52,7 +52,7 @@ export const epicNotes = {
     audit: null,
     async handle({ params, site, ...write }) {
       const of = { ...(await notesOfEpic(write.tx, write, params.epic_id)), actor: write.actor };
-      return noteView(write.tx, await createComment(write, of, params), of, site);
+      return noteView(write.tx, await createComment(write, of, params), of, { site });
     },
   }),
 
@@ -67,7 +67,7 @@ export const epicNotes = {
     audit: null,
     async handle({ tx, services, params, site, ...seen }) {
       const of = { ...(await notesOfEpic(tx, seen, params.epic_id)), actor: seen.actor };
-      return noteView(tx, await changeNote({ tx, services }, of, params.note_id, params.body), of, site);
+      return noteView(tx, await changeNote({ tx, services }, of, params.note_id, params.body), of, { site });
     },
   }),
 

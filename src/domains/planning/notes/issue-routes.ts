@@ -19,9 +19,9 @@ export const issueNotes = {
     access: reader,
     params: IssueNoteFilters,
     returns: pageOf(Note, PAGING),
-    async handle({ db, page, params, site, ...seen }) {
+    async handle({ db, page, params, ...seen }) {
       const of = await notesOfIssue(db, seen, params.issue_iid);
-      return noteViews(db, await page.rows(notes(db), listNotes(of, params)), of, site);
+      return noteViews(db, await page.rows(notes(db), listNotes(of, params)), of, seen);
     },
   }),
 
@@ -34,7 +34,7 @@ export const issueNotes = {
     returns: Note,
     async handle({ db, params, site, ...seen }) {
       const of = await notesOfIssue(db, seen, params.issue_iid);
-      return noteView(db, await requireNote(db, of, params.note_id), of, site);
+      return noteView(db, await requireNote(db, of, params.note_id), of, { site });
     },
   }),
 
@@ -48,7 +48,7 @@ export const issueNotes = {
     audit: null,
     async handle({ params, site, ...write }) {
       const of = { ...(await notesOfIssue(write.tx, write, params.issue_iid)), actor: write.actor };
-      return noteView(write.tx, await createComment(write, of, params), of, site);
+      return noteView(write.tx, await createComment(write, of, params), of, { site });
     },
   }),
 
@@ -62,7 +62,7 @@ export const issueNotes = {
     audit: null,
     async handle({ tx, services, params, site, ...seen }) {
       const of = { ...(await notesOfIssue(tx, seen, params.issue_iid)), actor: seen.actor };
-      return noteView(tx, await changeNote({ tx, services }, of, params.note_id, params.body), of, site);
+      return noteView(tx, await changeNote({ tx, services }, of, params.note_id, params.body), of, { site });
     },
   }),
 

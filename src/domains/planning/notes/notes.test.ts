@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { MAX_TEXT_BYTES } from "#domains/planning/items/descriptions.ts";
 import { ignoredIn } from "#domains/planning/issues/test-support.ts";
 import { testApp } from "#test/support/app.ts";
 import { type NotesApp, notesApp } from "./test-support.ts";
@@ -94,15 +95,19 @@ describe("notes", () => {
     assert.equal((await on.app.put(`${issue}/notes/${id}`, { token, payload: { body: "" } })).status, 400);
   });
 
-  test("bodies that are too much for one answer are refused with a hint", async () => {
+  test("bodies that are too much for one answer are cut, and it says so", async () => {
     const at = await on.project();
     const issue = await on.issue(at);
     for (let count = 0; count < 9; count++) await on.commented(issue, at.user, { body: "a".repeat(1_000_000) });
     const { token } = at.user;
+    await on.commented(issue, at.user, { body: "short" });
+    const lengths = (of: { body: string }[]) => of.map(({ body }) => body.length);
     const all = await on.app.get(`${issue}/notes`, { token });
-    assert.equal(all.status, 413);
-    assert.match(all.body.message, /^The notes have 9000000 bytes, more than fit into one answer/);
-    assert.equal((await on.app.get(`${issue}/notes?per_page=8`, { token })).body.length, 8);
+    assert.deepEqual([all.status, all.headers["x-truncated"]], [200, "true"]);
+    const share = Math.floor(MAX_TEXT_BYTES / 10);
+    assert.deepEqual(lengths(all.body), ["short".length, ...Array.from({ length: 9 }, () => share)]);
+    const few = await on.app.get(`${issue}/notes?per_page=4`, { token });
+    assert.deepEqual([few.headers["x-truncated"], ...lengths(few.body)], [undefined, 5, 1e6, 1e6, 1e6]);
   });
 
   test("authors and administrators change a note, nobody else", async () => {

@@ -1,16 +1,27 @@
 import type { Db } from "#db/database.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { summariesOf } from "#domains/identity/users/queries.ts";
+import type { Answer } from "#domains/planning/items/answer.ts";
 import { textsOf } from "#domains/planning/items/descriptions.ts";
 import { type Note, presentNote } from "./entity.ts";
 import { noNote, type NoteRow, type NotesOf } from "./queries.ts";
 
+export interface NoteViewer extends Answer {
+  readonly site: string;
+}
+
 /** Presents notes of one item in the order of the rows, with one statement for all bodies and one for all authors. */
-export async function noteViews(db: Db, rows: readonly NoteRow[], of: NotesOf, site: string): Promise<Note[]> {
+export async function noteViews(
+  db: Db,
+  rows: readonly NoteRow[],
+  of: NotesOf,
+  { site, ...answer }: NoteViewer,
+): Promise<Note[]> {
   const bodies = await textsOf(
     db,
     "notes",
     rows.flatMap(({ id, body }) => (body === undefined ? id : [])),
+    answer,
   );
   const authorIds = [...new Set(rows.flatMap(({ author_id }) => author_id ?? []))];
   const authors = new Map((await summariesOf(db, authorIds)).map((user) => [user.id, presentSummary(site)(user)]));
@@ -21,7 +32,7 @@ export async function noteViews(db: Db, rows: readonly NoteRow[], of: NotesOf, s
   });
 }
 
-export async function noteView(db: Db, row: NoteRow, of: NotesOf, site: string): Promise<Note> {
-  const [view] = await noteViews(db, [row], of, site);
+export async function noteView(db: Db, row: NoteRow, of: NotesOf, viewer: NoteViewer): Promise<Note> {
+  const [view] = await noteViews(db, [row], of, viewer);
   return view ?? noNote();
 }

@@ -22,9 +22,9 @@ export const todos = {
     access: signedIn(),
     params: TodoFilters,
     returns: pageOf(Todo, PAGING),
-    async handle({ db, actor, params, page, site }) {
-      const rows = await page.rows(todoRows(db), listTodos(actor, params));
-      return todoViews(db, rows, { actor, site });
+    async handle({ db, params, page, ...viewer }) {
+      const rows = await page.rows(todoRows(db), listTodos(viewer.actor, params));
+      return todoViews(db, rows, viewer);
     },
   }),
 

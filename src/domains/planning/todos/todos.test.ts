@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
 import { VISIBILITIES } from "#access/roles.ts";
+import { MAX_TEXT_BYTES } from "#domains/planning/items/descriptions.ts";
 import { type LinkApp, linkApp } from "#domains/planning/links/test-support.ts";
 import type { TestUser } from "#test/support/app.ts";
 
@@ -49,6 +51,23 @@ describe("to-dos", () => {
     const { status, text } = await links.app.put(path, { token, payload });
     assert.equal(status, 200, text);
   };
+
+  test("long descriptions of their items are cut, and count as often as they are sent", async () => {
+    const { project, member } = await place();
+    const anna = await member();
+    const { write } = links.app.services.db;
+    await sql`with made as (
+        insert into issues (project_id, iid, title, description)
+        select ${project}, 1000 + k, 'Long', repeat('x', 1048576) from generate_series(1, 3) k returning id
+      )
+      insert into todos (user_id, issue_id, action, state)
+      select ${anna.id}, id, 'marked', 'done' from made cross join generate_series(1, 3)`.execute(write);
+    const all = await links.app.get("/todos?state=done", { token: anna.token });
+    assert.deepEqual([all.status, all.headers["x-truncated"], all.body.length], [200, "true", 9]);
+    assert.ok(all.text.length < MAX_TEXT_BYTES + 64 * 1024, `${all.text.length} bytes`);
+    const one = await links.app.get("/todos?state=done&per_page=1", { token: anna.token });
+    assert.deepEqual([one.headers["x-truncated"], one.body[0].target.description.length], [undefined, 2 ** 20]);
+  });
 
   test("whoever is assigned has one, with the issue and its project", async () => {
     const { issues, project, member } = await place();

@@ -6,6 +6,7 @@ import { presentSummary } from "#domains/identity/users/present.ts";
 import { summariesOf } from "#domains/identity/users/queries.ts";
 import { presentNamespace } from "#domains/organization/namespaces/entity.ts";
 import { presentIdentity } from "#domains/organization/projects/identity.ts";
+import type { Answer } from "#domains/planning/items/answer.ts";
 import type { Epic } from "#domains/planning/epics/entity.ts";
 import { epics } from "#domains/planning/epics/queries.ts";
 import { epicViews } from "#domains/planning/epics/views.ts";
@@ -15,7 +16,7 @@ import { issueViews } from "#domains/planning/issues/views.ts";
 import type { Todo } from "./entity.ts";
 import type { TodoRow } from "./queries.ts";
 
-interface TodoViewer {
+interface TodoViewer extends Answer {
   readonly actor: Actor;
   readonly site: string;
 }
@@ -24,12 +25,19 @@ interface TodoViewer {
 export async function todoViews(db: Db, rows: readonly TodoRow[], viewer: TodoViewer): Promise<Todo[]> {
   const authorIds = [...new Set(rows.flatMap(({ author_id }) => author_id ?? []))];
   const authors = new Map((await summariesOf(db, authorIds)).map((row) => [row.id, presentSummary(viewer.site)(row)]));
-  const targets = { ...(await issuesOf(db, rows, viewer)), ...(await epicsOf(db, rows, viewer)) };
+  const items = Map.groupBy(rows, keyOf);
+  const copies = Math.max(1, ...[...items.values()].map(({ length }) => length));
+  const targets = {
+    ...(await issuesOf(db, rows, { ...viewer, copies })),
+    ...(await epicsOf(db, rows, { ...viewer, copies })),
+  };
   return rows.flatMap((row) => {
-    const target = targets[`${row.issue_id ?? ""} ${row.epic_id ?? ""}`];
+    const target = targets[keyOf(row)];
     return target ? presentTodo(row, target, authors.get(row.author_id ?? 0) ?? null) : [];
   });
 }
+
+const keyOf = ({ issue_id, epic_id }: TodoRow) => `${issue_id ?? ""} ${epic_id ?? ""}`;
 
 export async function todoView(db: Db, row: TodoRow, viewer: TodoViewer): Promise<Todo> {
   const [view] = await todoViews(db, [row], viewer);
