@@ -33,7 +33,7 @@ export function refuseUnlessManager(writer: Writer) {
 
 /** What people without that role may set in an issue that they create. */
 const BY_ANYONE = ["title", "description", "confidential", "issue_type"];
-/** What they may change in one that they wrote, or that is assigned to them. */
+/** What they may change in one that they wrote, or that is assigned to them. Only managers end confidentiality. */
 const BY_AUTHOR = ["title", "description", "confidential", "issue_type", "state_event"];
 const BY_ASSIGNEE = ["title", "description", "state_event"];
 /** What takes an Owner, since it contradicts the order of events. */
@@ -44,10 +44,18 @@ export const permittedInNew = <P extends object>(write: Permission, params: P): 
   permitted(write, params, BY_ANYONE);
 
 /** The parameters of a change that count. Those who neither manage nor wrote an issue, nor have it assigned, are refused. */
-export function permittedChanges<P extends object>(write: IssueWrite, issue: IssueRow, params: P): Partial<P> {
+export function permittedChanges<P extends { readonly confidential?: boolean | undefined }>(
+  write: IssueWrite,
+  issue: IssueRow,
+  params: P,
+): Partial<P> {
   if (isManager(write)) return permitted(write, params, []);
   const { id } = write.actor.user;
-  if (issue.author_id === id) return permitted(write, params, BY_AUTHOR);
+  if (issue.author_id === id) {
+    // Others may have said in comments what only members shall read.
+    const reveals = issue.confidential && params.confidential === false;
+    return permitted(write, params, reveals ? BY_AUTHOR.filter((name) => name !== "confidential") : BY_AUTHOR);
+  }
   if (issue.assignee_ids.includes(id)) return permitted(write, params, BY_ASSIGNEE);
   throw needsRole(MANAGER, "project");
 }

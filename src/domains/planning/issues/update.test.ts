@@ -159,11 +159,30 @@ describe("changing issues", () => {
     assert.deepEqual(ignoredIn(byAuthor), limited);
     assert.deepEqual([byAuthor.body.confidential, byAuthor.body.issue_type], [true, "task"]);
     assert.deepEqual([byAuthor.body.labels, byAuthor.body.weight], [[], null]);
-    accepted(await on.put(at, iid, { confidential: false }, author), 200);
+    accepted(await on.put(at, iid, { confidential: false }, at.user), 200);
     for (const user of [await on.app.makeUser(), await on.member(at, "guest")]) {
       const refused = await on.put(at, iid, { title: "Worse" }, user);
       assert.equal(refused.status, 403);
       assert.match(refused.text, /at least the role Planner/);
+    }
+  });
+
+  test("the author makes an issue confidential, and only those who manage issues end that", async () => {
+    const at = await on.publicProject();
+    const author = await on.app.makeUser();
+    const { iid } = await on.create(at, { title: "Mine" }, author);
+    for (const [user, confidential, after] of [
+      [author, true, true],
+      [author, false, true],
+      [at.user, false, false],
+      [author, false, false],
+      [at.user, true, true],
+      [author, false, true],
+    ] as const) {
+      const put = await on.put(at, iid, { title: "Mine", confidential }, user);
+      assert.equal(accepted(put, 200).confidential, after);
+      const isIgnored = user === author && !confidential && after;
+      assert.deepEqual(ignoredIn(put), [isIgnored ? "confidential" : ""]);
     }
   });
 
