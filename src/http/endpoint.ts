@@ -48,6 +48,18 @@ const isPlain = (returns: TSchema | Plain | undefined): returns is Plain =>
 export const plainOf = (returns: TSchema | Plain | undefined) => (isPlain(returns) ? returns : undefined);
 export const schemaOf = (returns: TSchema | Plain | undefined) => (isPlain(returns) ? undefined : returns);
 
+/** The event of a write that its own table records, unless somebody acts for another user or changes what another wrote. */
+export interface EventForOthers {
+  readonly forOthers: string;
+}
+export const auditedForOthers = (event: string): EventForOthers => ({ forOthers: event });
+
+/** The event of a write; null if nothing is changed. */
+type Audit = string | EventForOthers | null;
+
+export const eventOf = (audit: Audit | undefined): string | undefined =>
+  typeof audit === "object" ? audit?.forOthers : audit;
+
 /** What an audited write changed; `details` holds changed fields, never a secret. */
 export interface AuditTarget {
   readonly type: string;
@@ -56,6 +68,8 @@ export interface AuditTarget {
   readonly details?: Readonly<Record<string, unknown>>;
   /** Whose audit log shows it beside the administrators'; if left out, only theirs does. */
   readonly entity?: { readonly type: "User" | "Group" | "Project"; readonly id: number };
+  /** The id of the user who wrote what was changed, for an event that is recorded only then. */
+  readonly writtenBy?: number | null;
 }
 
 /** The part of the context that every handler gets. */
@@ -100,6 +114,8 @@ interface OwnTransaction extends Pick<Writes, "setStatus"> {
   readonly databases: Databases;
   /** The audit event of this request, for `insertAudit`. */
   auditEntry(target: AuditTarget): AuditEntry;
+  /** Whether the request was made for another user than its own, which an event of its kind records. */
+  readonly actsForAnother: boolean;
 }
 
 type Data<M extends Method, Own> = M extends "GET" ? Reads : [Own] extends [never] ? Writes : OwnTransaction;
@@ -143,7 +159,7 @@ export interface Endpoint {
   readonly params: TObject;
   readonly returns?: TSchema | Plain;
   readonly status?: number;
-  readonly audit?: string | null;
+  readonly audit?: Audit;
   readonly mount?: "api" | "root";
   /** The path by which unmodified clients know the same operation. */
   readonly alias?: string;
@@ -222,8 +238,7 @@ export function endpoint<
         Condition<C> &
         Prepared & { readonly params: Static<Params> },
     ): Promise<Answer<Returns>> | Answer<Returns>;
-    // Null if nothing is changed, or if the change is recorded as an event instead.
-  } & (M extends "GET" ? object : { readonly audit: string | null }),
+  } & (M extends "GET" ? object : { readonly audit: Audit }),
 ) {
   return spec;
 }

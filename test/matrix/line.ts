@@ -85,8 +85,8 @@ export interface More {
   readonly requestScopes?: string;
   /** The body that git sends instead of parameters. */
   readonly body?: "git-upload-pack" | "git-receive-pack";
-  /** Whether it writes events instead of an audit row. */
-  readonly unaudited?: true;
+  /** Whether it leaves no audit row: because it changes nothing, or because its own table says who did it. */
+  readonly unaudited?: true | "by oneself";
   /** Whose audit log has a write, if that is the returned object's or the instance's. */
   readonly entity?: "User" | "Group" | "Project" | "Instance";
   /** A field that only administrators see. */

@@ -1,7 +1,7 @@
 import type { Authenticated } from "#access/authenticate.ts";
-import { actorOf } from "#access/principal.ts";
+import { type Actor, actorOf } from "#access/principal.ts";
 import { auditEntry, writeAudit } from "#http/audit.ts";
-import type { AuditTarget, HandlerContext } from "#http/endpoint.ts";
+import { type AuditTarget, eventOf, type HandlerContext } from "#http/endpoint.ts";
 import type { Exchange } from "#http/exchange.ts";
 import { idempotencyKey, type KeyedRequest, requestDigest } from "#http/idempotency/keyed-request.ts";
 import { replayed } from "#http/idempotency/replay.ts";
@@ -54,10 +54,9 @@ async function executeInTransaction(
     let target: AuditTarget | undefined;
     const audit = (named: AuditTarget) => (target = named);
     const body = await route.handle({ ...context, tx, audit, setStatus: statusSetter(exchange) });
-    // Another event tells of a write without one.
-    if (route.endpoint.audit !== null) {
-      await writeAudit(tx, eventOf(route), actorOf(exchange.principal), origin, target);
-    }
+    const actor = actorOf(exchange.principal);
+    const event = recordedEvent(route, actor, target);
+    if (event !== undefined) await writeAudit(tx, event, actor, origin, target ?? containerOf(route, context, actor));
     if (keyed) await storeResponse(tx, sealing, keyed, { status: exchange.status ?? route.success, body });
     return { body };
   });
@@ -73,10 +72,38 @@ const executeWithOwnTransactions = (
 ): unknown =>
   route.handle({
     ...context,
-    auditEntry: (target: AuditTarget) => auditEntry(eventOf(route), actorOf(exchange.principal), origin, target),
+    auditEntry: (target: AuditTarget) =>
+      auditEntry(eventOf(route.endpoint.audit) ?? route.operation, actorOf(exchange.principal), origin, target),
+    actsForAnother: actsForAnother(actorOf(exchange.principal)),
     setStatus: statusSetter(exchange),
   });
 
-const eventOf = ({ endpoint, operation }: Route) => endpoint.audit ?? operation;
+/** Whether the request was not made by the user whose rights it has. */
+const actsForAnother = (actor: Actor | null): boolean =>
+  actor !== null && (actor.sudoer !== undefined || ("token" in actor && actor.token.impersonation === true));
+
+/** The event that the audit log gets, if any. */
+function recordedEvent({ endpoint: { audit } }: Route, actor: Actor | null, target: AuditTarget | undefined) {
+  if (typeof audit !== "object" || audit === null) return audit ?? undefined;
+  const isOfAnother = target?.writtenBy !== undefined && target.writtenBy !== actor?.user.id;
+  return actsForAnother(actor) || isOfAnother ? audit.forOthers : undefined;
+}
+
+/** What an event that is recorded for others concerns unless the handler says more: the project, group or user, and ids. */
+function containerOf({ endpoint: { audit }, pathNames }: Route, context: HandlerContext, actor: Actor | null) {
+  if (typeof audit !== "object") return undefined;
+  const { project, group, params } = context as Partial<Record<"project" | "group", { id: number; path: string }>> &
+    HandlerContext;
+  const details = Object.fromEntries(
+    Object.entries(params).filter(([name]) => name !== "id" && pathNames.includes(name)),
+  );
+  const target = (type: "Project" | "Group" | "User", id: number, name: string): AuditTarget => ({
+    ...{ type, id, name, details },
+    entity: { type, id },
+  });
+  if (project) return target("Project", project.id, project.path);
+  if (group) return target("Group", group.id, group.path);
+  return actor ? target("User", actor.user.id, actor.user.username) : undefined;
+}
 
 const statusSetter = (exchange: Exchange) => (status: number) => void (exchange.status = status);

@@ -1,6 +1,8 @@
 import { type Actor, isAdministrator } from "#access/principal.ts";
 import type { Tx } from "#db/database.ts";
+import type { WriteContext } from "#http/endpoint.ts";
 import { forbidden, unprocessable } from "#lib/refusal.ts";
+import { noteTarget } from "#domains/planning/notes/actions.ts";
 import { refuseIfLocked } from "#domains/planning/notes/rights.ts";
 import { type Awardable, type AwardRow, awardsOf, requireAward } from "./queries.ts";
 
@@ -34,11 +36,17 @@ export async function giveAward(tx: Tx, thing: Awardable, actor: Actor, given: s
 }
 
 /** Takes an emoji back that the actor gave; administrators take any. */
-export async function takeAward(tx: Tx, thing: Awardable, actor: Actor, id: number): Promise<AwardRow> {
+export async function takeAward(
+  { tx, audit }: Pick<WriteContext, "tx" | "audit">,
+  thing: Awardable,
+  actor: Actor,
+  id: number,
+): Promise<AwardRow> {
   const award = await requireAward(tx, thing, id);
   refuseIfLocked({ ...thing.of, actor });
   if (award.user_id !== actor.user.id && !isAdministrator(actor))
     throw forbidden("Only who gave an emoji takes it back");
   await tx.deleteFrom("award_emoji").where("id", "=", id).execute();
+  audit({ ...noteTarget(thing.of, id), type: "AwardEmoji", writtenBy: award.user_id });
   return award;
 }

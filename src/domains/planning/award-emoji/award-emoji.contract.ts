@@ -4,7 +4,11 @@ import { inGroup, inProject, READ, WRITE } from "#test/matrix/line.ts";
 import { any, FIRST, list } from "#test/plans/request.ts";
 import { insert, insertForIds, type Row, word } from "#test/matrix/rows.ts";
 
-const SIGNED_IN = { signedIn: true, unaudited: true, answers: { archived: 403, "archived above": 403 } } as const;
+const SIGNED_IN = {
+  signedIn: true,
+  unaudited: "by oneself",
+  answers: { archived: 403, "archived above": 403 },
+} as const;
 const GIVE = { ...SIGNED_IN, send: "name=*" } as const;
 const INNER = { inner: true } as const;
 

@@ -1,5 +1,5 @@
 import { inGroup } from "#access/containers.ts";
-import { endpoint } from "#http/endpoint.ts";
+import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { EpicId } from "#domains/planning/epics/params.ts";
 import { EpicNoteId } from "#domains/planning/notes/params.ts";
@@ -52,7 +52,7 @@ export const epicAwards = {
     access: writer,
     params: NewEpicAward,
     returns: AwardEmoji,
-    audit: null,
+    audit: auditedForOthers("award_emoji_created"),
     async handle({ tx, params, site, ...seen }) {
       const thing = awardableItem(await notesOfEpicByIid(tx, seen, params.epic_iid));
       return awardView(tx, await giveAward(tx, thing, seen.actor, params.name), thing, site);
@@ -66,11 +66,11 @@ export const epicAwards = {
     ...PREMIUM,
     access: writer,
     params: EpicAwardId,
-    audit: null,
+    audit: auditedForOthers("award_emoji_deleted"),
     conditional: true,
-    async handle({ tx, params, unlessModified, ...seen }) {
+    async handle({ tx, params, audit, unlessModified, ...seen }) {
       const thing = awardableItem(await notesOfEpicByIid(tx, seen, params.epic_iid));
-      unlessModified((await takeAward(tx, thing, seen.actor, params.award_id)).updated_at);
+      unlessModified((await takeAward({ tx, audit }, thing, seen.actor, params.award_id)).updated_at);
     },
   }),
 };
@@ -112,7 +112,7 @@ export const epicNoteAwards = {
     access: writer,
     params: NewEpicNoteAward,
     returns: AwardEmoji,
-    audit: null,
+    audit: auditedForOthers("award_emoji_created"),
     async handle({ tx, params, site, ...seen }) {
       const thing = await awardableNote(tx, await notesOfEpic(tx, seen, params.epic_id), params.note_id);
       return awardView(tx, await giveAward(tx, thing, seen.actor, params.name), thing, site);
@@ -126,11 +126,11 @@ export const epicNoteAwards = {
     ...PREMIUM,
     access: writer,
     params: EpicNoteAwardId,
-    audit: null,
+    audit: auditedForOthers("award_emoji_deleted"),
     conditional: true,
-    async handle({ tx, params, unlessModified, ...seen }) {
+    async handle({ tx, params, audit, unlessModified, ...seen }) {
       const thing = await awardableNote(tx, await notesOfEpic(tx, seen, params.epic_id), params.note_id);
-      unlessModified((await takeAward(tx, thing, seen.actor, params.award_id)).updated_at);
+      unlessModified((await takeAward({ tx, audit }, thing, seen.actor, params.award_id)).updated_at);
     },
   }),
 };

@@ -1,5 +1,5 @@
 import { inProject } from "#access/containers.ts";
-import { endpoint } from "#http/endpoint.ts";
+import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { IssueId } from "#domains/planning/issues/params.ts";
 import { IssueNoteId } from "#domains/planning/notes/params.ts";
@@ -48,7 +48,7 @@ export const issueAwards = {
     access: writer,
     params: NewIssueAward,
     returns: AwardEmoji,
-    audit: null,
+    audit: auditedForOthers("award_emoji_created"),
     async handle({ tx, params, site, ...seen }) {
       const thing = awardableItem(await notesOfIssue(tx, seen, params.issue_iid));
       return awardView(tx, await giveAward(tx, thing, seen.actor, params.name), thing, site);
@@ -61,11 +61,11 @@ export const issueAwards = {
     summary: "Take an emoji back from an issue",
     access: writer,
     params: IssueAwardId,
-    audit: null,
+    audit: auditedForOthers("award_emoji_deleted"),
     conditional: true,
-    async handle({ tx, params, unlessModified, ...seen }) {
+    async handle({ tx, params, audit, unlessModified, ...seen }) {
       const thing = awardableItem(await notesOfIssue(tx, seen, params.issue_iid));
-      unlessModified((await takeAward(tx, thing, seen.actor, params.award_id)).updated_at);
+      unlessModified((await takeAward({ tx, audit }, thing, seen.actor, params.award_id)).updated_at);
     },
   }),
 };
@@ -104,7 +104,7 @@ export const issueNoteAwards = {
     access: writer,
     params: NewIssueNoteAward,
     returns: AwardEmoji,
-    audit: null,
+    audit: auditedForOthers("award_emoji_created"),
     async handle({ tx, params, site, ...seen }) {
       const thing = await awardableNote(tx, await notesOfIssue(tx, seen, params.issue_iid), params.note_id);
       return awardView(tx, await giveAward(tx, thing, seen.actor, params.name), thing, site);
@@ -117,11 +117,11 @@ export const issueNoteAwards = {
     summary: "Take an emoji back from a note on an issue",
     access: writer,
     params: IssueNoteAwardId,
-    audit: null,
+    audit: auditedForOthers("award_emoji_deleted"),
     conditional: true,
-    async handle({ tx, params, unlessModified, ...seen }) {
+    async handle({ tx, params, audit, unlessModified, ...seen }) {
       const thing = await awardableNote(tx, await notesOfIssue(tx, seen, params.issue_iid), params.note_id);
-      unlessModified((await takeAward(tx, thing, seen.actor, params.award_id)).updated_at);
+      unlessModified((await takeAward({ tx, audit }, thing, seen.actor, params.award_id)).updated_at);
     },
   }),
 };

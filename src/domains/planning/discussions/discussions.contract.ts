@@ -6,7 +6,7 @@ import { FIRST, list } from "#test/plans/request.ts";
 import { insert, insertForIds, type Row, word } from "#test/matrix/rows.ts";
 
 const SIGNED_IN = { signedIn: true, answers: { archived: 403, "archived above": 403 } } as const;
-const COMMENT = { ...SIGNED_IN, unaudited: true, send: "body=*" } as const;
+const COMMENT = { ...SIGNED_IN, unaudited: "by oneself", send: "body=*" } as const;
 const INNER = { inner: true } as const;
 
 type Kind = "issues" | "epics";

@@ -1,8 +1,8 @@
 import { inGroup } from "#access/containers.ts";
-import { endpoint } from "#http/endpoint.ts";
+import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { EpicByAnyId } from "#domains/planning/epics/params.ts";
-import { changeNote, deleteNote } from "#domains/planning/notes/actions.ts";
+import { changeNote, deleteNote, noteTarget } from "#domains/planning/notes/actions.ts";
 import { Note } from "#domains/planning/notes/entity.ts";
 import { notes, notesOfEpic } from "#domains/planning/notes/queries.ts";
 import { noteView } from "#domains/planning/notes/views.ts";
@@ -60,7 +60,7 @@ export const epicDiscussions = {
     access: writer,
     params: NewEpicDiscussion,
     returns: Discussion,
-    audit: null,
+    audit: auditedForOthers("discussion_created"),
     async handle({ params, site, ...write }) {
       const of = { ...(await notesOfEpic(write.tx, write, params.epic_id)), actor: write.actor };
       return discussionView(write.tx, [await beginDiscussion(write, of, params)], of, { site });
@@ -75,7 +75,7 @@ export const epicDiscussions = {
     access: writer,
     params: EpicReply,
     returns: Note,
-    audit: null,
+    audit: auditedForOthers("note_created"),
     async handle({ params, site, ...write }) {
       const of = { ...(await notesOfEpic(write.tx, write, params.epic_id)), actor: write.actor };
       return noteView(write.tx, await replyIn(write, of, params), of, { site });
@@ -104,11 +104,11 @@ export const epicDiscussions = {
     access: writer,
     params: EpicDiscussionNoteChanges,
     returns: Note,
-    audit: null,
-    async handle({ tx, services, params, site, ...seen }) {
+    audit: auditedForOthers("note_changed"),
+    async handle({ tx, services, params, site, audit, ...seen }) {
       const of = { ...(await notesOfEpic(tx, seen, params.epic_id)), actor: seen.actor };
       const { id } = noteIn(await requireDiscussion(tx, of, params.discussion_id), params.note_id);
-      return noteView(tx, await changeNote({ tx, services }, of, id, params.body), of, { site });
+      return noteView(tx, await changeNote({ tx, services, audit }, of, id, params.body), of, { site });
     },
   }),
 
@@ -126,7 +126,7 @@ export const epicDiscussions = {
       const { id } = noteIn(await requireDiscussion(tx, of, params.discussion_id), params.note_id);
       const { updated_at } = await deleteNote(tx, of, id);
       unlessModified(updated_at);
-      audit({ type: "Note", id, name: `&${of.iid}`, entity: { type: "Group", id: seen.group.id } });
+      audit(noteTarget(of, id));
     },
   }),
 };

@@ -1,8 +1,8 @@
 import { inProject } from "#access/containers.ts";
-import { endpoint } from "#http/endpoint.ts";
+import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { IssueId } from "#domains/planning/issues/params.ts";
-import { changeNote, deleteNote } from "#domains/planning/notes/actions.ts";
+import { changeNote, deleteNote, noteTarget } from "#domains/planning/notes/actions.ts";
 import { Note } from "#domains/planning/notes/entity.ts";
 import { notes, notesOfIssue } from "#domains/planning/notes/queries.ts";
 import { noteView } from "#domains/planning/notes/views.ts";
@@ -56,7 +56,7 @@ export const issueDiscussions = {
     access: writer,
     params: NewIssueDiscussion,
     returns: Discussion,
-    audit: null,
+    audit: auditedForOthers("discussion_created"),
     async handle({ params, site, ...write }) {
       const of = { ...(await notesOfIssue(write.tx, write, params.issue_iid)), actor: write.actor };
       return discussionView(write.tx, [await beginDiscussion(write, of, params)], of, { site });
@@ -70,7 +70,7 @@ export const issueDiscussions = {
     access: writer,
     params: IssueReply,
     returns: Note,
-    audit: null,
+    audit: auditedForOthers("note_created"),
     async handle({ params, site, ...write }) {
       const of = { ...(await notesOfIssue(write.tx, write, params.issue_iid)), actor: write.actor };
       return noteView(write.tx, await replyIn(write, of, params), of, { site });
@@ -97,11 +97,11 @@ export const issueDiscussions = {
     access: writer,
     params: IssueDiscussionNoteChanges,
     returns: Note,
-    audit: null,
-    async handle({ tx, services, params, site, ...seen }) {
+    audit: auditedForOthers("note_changed"),
+    async handle({ tx, services, params, site, audit, ...seen }) {
       const of = { ...(await notesOfIssue(tx, seen, params.issue_iid)), actor: seen.actor };
       const { id } = noteIn(await requireDiscussion(tx, of, params.discussion_id), params.note_id);
-      return noteView(tx, await changeNote({ tx, services }, of, id, params.body), of, { site });
+      return noteView(tx, await changeNote({ tx, services, audit }, of, id, params.body), of, { site });
     },
   }),
 
@@ -118,7 +118,7 @@ export const issueDiscussions = {
       const { id } = noteIn(await requireDiscussion(tx, of, params.discussion_id), params.note_id);
       const { updated_at } = await deleteNote(tx, of, id);
       unlessModified(updated_at);
-      audit({ type: "Note", id, name: `#${of.iid}`, entity: { type: "Project", id: seen.project.id } });
+      audit(noteTarget(of, id));
     },
   }),
 };

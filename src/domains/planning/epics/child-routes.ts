@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { inGroup } from "#access/containers.ts";
-import { endpoint } from "#http/endpoint.ts";
+import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { addChild, CHILDREN_PAGING, childrenOf, firstChildren, moveChild, removeChild } from "./children.ts";
 import { Epic, SingleEpic } from "./entity.ts";
@@ -37,7 +37,7 @@ export const childEpics = {
     access: planner,
     params: NewChildEpic,
     returns: SingleEpic,
-    audit: null,
+    audit: auditedForOthers("epic_created"),
     handle: ({ params, ...write }) => createChildEpic(write, params.epic_iid, params),
   }),
 

@@ -6,7 +6,7 @@ import { any, BY_OFFSET, common, FIRST, list, none, PLACES, unskippable } from "
 
 const EPIC = { child: "epic", inner: true } as const;
 const READ_ONLY = { answers: { archived: 403, "archived above": 403 } } as const;
-const UNAUDITED = { unaudited: true } as const;
+const UNAUDITED = { unaudited: "by oneself" } as const;
 const MAX_IID = 2 ** 31;
 /** As many as a list needs to be paged. */
 const FEW = [1, 2, 3, 4, 5];

@@ -1,5 +1,5 @@
 import { inGroup } from "#access/containers.ts";
-import { endpoint } from "#http/endpoint.ts";
+import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { changeEpic, deleteEpic } from "./actions.ts";
 import { Epic, SingleEpic } from "./entity.ts";
@@ -49,7 +49,7 @@ export const epics = {
     access: planner,
     params: NewEpic,
     returns: SingleEpic,
-    audit: null,
+    audit: auditedForOthers("epic_created"),
     handle: ({ params, ...write }) => createEpic(write, params),
   }),
 
@@ -61,7 +61,7 @@ export const epics = {
     access: planner,
     params: EpicChanges,
     returns: SingleEpic,
-    audit: null,
+    audit: auditedForOthers("epic_changed"),
     handle: async ({ params, ...write }) => epicView(write.tx, await changeEpic(write, params), write),
   }),
 

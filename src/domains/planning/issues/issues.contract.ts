@@ -62,13 +62,13 @@ export const contract: Contract = {
     "GET /projects/:id/issues/:issue_iid": inProject("viewer", 200, READ, ISSUE),
     "GET /projects/:id/issues/:issue_iid/participants": inProject("viewer", 200, READ, ISSUE),
     "POST /projects/:id/issues": inProject("viewer", 201, WRITE, {
-      ...{ signedIn: true, unaudited: true, send: "title=*", answers: MANAGED.answers },
+      ...{ signedIn: true, unaudited: "by oneself", send: "title=*", answers: MANAGED.answers },
     }),
     "PUT /projects/:id/issues/:issue_iid": inProject("viewer", 200, WRITE, {
-      ...{ ...MANAGED, unaudited: true, send: "title=*" },
+      ...{ ...MANAGED, unaudited: "by oneself", send: "title=*" },
     }),
     "PUT /projects/:id/issues/:issue_iid/reorder": inProject("viewer", 200, WRITE, {
-      ...{ ...MANAGED, unaudited: true, send: "move_after_id={issue}" },
+      ...{ ...MANAGED, unaudited: "by oneself", send: "move_after_id={issue}" },
     }),
     // Only administrators manage the issues of both projects.
     "POST /projects/:id/issues/:issue_iid/move": {

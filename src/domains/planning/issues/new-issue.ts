@@ -1,18 +1,13 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Static } from "typebox";
 import type { Databases, Db, Tx } from "#db/database.ts";
+import { type AuditEntry, insertAudit } from "#http/audit.ts";
+import type { AuditTarget } from "#http/endpoint.ts";
 import { NO_COUNTS } from "#domains/planning/items/counts.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
 import { labelsByName, type NamedLabel, ofProject } from "#domains/planning/items/labels.ts";
 import { mentionsIn, readersOfIssue } from "#domains/planning/items/mentions.ts";
-import {
-  idColumn,
-  mayBeWatched,
-  nextItemId,
-  type Notifier,
-  notify,
-  sendsMail,
-} from "#domains/planning/items/notifications.ts";
+import { idColumn, mayBeWatched, nextItemId, notify, sendsMail } from "#domains/planning/items/notifications.ts";
 import { todosOf, type ToldPeople } from "#domains/planning/items/todos.ts";
 import { presentMilestone } from "#domains/planning/milestones/entity.ts";
 import type { MilestoneRow } from "#domains/planning/milestones/queries.ts";
@@ -27,7 +22,11 @@ import { taskColumns } from "./tasks.ts";
 import { surroundingsOfNew } from "./views.ts";
 
 /** The context of a request that creates an issue; it has no transaction of its own. */
-type IssueCreation = Omit<IssueWrite, "tx"> & { readonly databases: Databases };
+interface IssueCreation extends Omit<IssueWrite, "tx"> {
+  readonly databases: Databases;
+  readonly actsForAnother: boolean;
+  auditEntry(target: AuditTarget): AuditEntry;
+}
 
 /**
  * Creates an issue. The statement that takes its number commits by itself, since everybody else who creates one in the
@@ -52,9 +51,11 @@ export async function createIssue(
     const mentioned = await readersOfIssue(db, draft, mentionsIn(draft.description));
     const told = { assigned: draft.assignee_ids, mentioned };
     const insertion = { ...given, labelIds, userId: write.actor.user.id, told };
-    const created = (await hasReaders(write, databases, told))
-      ? await inTransaction((tx) => insertAnnounced(write.services, tx, draft, insertion))
-      : await insertIssue(db, draft, insertion);
+    const announced = await hasReaders(write, databases, told);
+    const created =
+      announced || write.actsForAnother
+        ? await inTransaction((tx) => insertTogether(write, tx, draft, insertion, announced))
+        : await insertIssue(db, draft, insertion);
     const row: DescribedIssue = { ...draft, ...created, moved_to_id: null };
     const names = labels.map(({ name }) => name).toSorted();
     const around = {
@@ -83,10 +84,21 @@ async function hasReaders(
   return mayBeWatched(databases, project.id);
 }
 
-/** Inserts an issue whose mail is queued first, since the statement that takes its number must be the last. */
-async function insertAnnounced(services: Notifier, tx: Tx, draft: Draft, insertion: Insertion): Promise<Created> {
+/** Inserts an issue after its mail and audit event, since the statement that takes its number must be the last. */
+async function insertTogether(
+  write: Omit<IssueCreation, "databases">,
+  tx: Tx,
+  draft: Draft,
+  insertion: Insertion,
+  announced: boolean,
+): Promise<Created> {
   const id = await nextItemId(tx, "issues");
-  await notify(services, tx, { column: "issue_id", id }, insertion.userId, ["created"], insertion.told ?? {});
+  const item = { column: "issue_id", id } as const;
+  if (announced) await notify(write.services, tx, item, insertion.userId, ["created"], insertion.told ?? {});
+  if (write.actsForAnother) {
+    const entity = { type: "Project", id: draft.project_id } as const;
+    await insertAudit(tx, write.auditEntry({ type: "Issue", id, name: write.project.path, entity }));
+  }
   return insertIssue(tx, draft, { ...insertion, issueId: id });
 }
 

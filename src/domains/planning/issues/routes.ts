@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { administrator, signedIn } from "#access/access.ts";
 import { inGroup, inProject } from "#access/containers.ts";
-import { endpoint } from "#http/endpoint.ts";
+import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { Id } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
@@ -118,7 +118,7 @@ export const issues = {
     access: writer,
     params: NewIssue,
     returns: SingleIssue,
-    audit: null,
+    audit: auditedForOthers("issue_created"),
     transaction: "own",
     handle: ({ params, ...write }) => createIssue(write, params),
   }),
@@ -130,7 +130,7 @@ export const issues = {
     access: writer,
     params: IssueChanges,
     returns: SingleIssue,
-    audit: null,
+    audit: auditedForOthers("issue_changed"),
     handle: async ({ params, ...write }) => issueView(write.tx, await changeIssue(write, params), write),
   }),
 
@@ -178,7 +178,7 @@ export const issues = {
     access: writer,
     params: IssuePosition,
     returns: SingleIssue,
-    audit: null,
+    audit: auditedForOthers("issue_reordered"),
     handle: async ({ params, ...write }) => issueView(write.tx, await reorderIssue(write, params), write),
   }),
 

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { Static } from "typebox";
 import { hasRole } from "#access/containers.ts";
 import type { Tx } from "#db/database.ts";
+import type { WriteContext } from "#http/endpoint.ts";
 import { unprocessable } from "#lib/refusal.ts";
 import type { Item } from "#domains/planning/items/item.ts";
 import { mentionsIn, newMentions, readersOfNote } from "#domains/planning/items/mentions.ts";
@@ -15,6 +16,15 @@ import { refuseChange, refuseIfLocked, refuseRemoval, type WritableNotes } from 
 
 /** A discussion of more is read by nobody, and each list counts and orders them all. */
 const MAX_COMMENTS = 5000;
+
+/** What the audit log says of a note: its number would tell nobody where it is. */
+export const noteTarget = ({ place, container, iid }: NotesOf, id: number) =>
+  ({
+    type: "Note",
+    id,
+    name: `${place === "project" ? "#" : "&"}${iid}`,
+    entity: { type: place === "project" ? "Project" : "Group", id: container.id },
+  }) as const;
 
 export interface NoteWrite {
   readonly tx: Tx;
@@ -49,7 +59,7 @@ export async function createComment(
 
 /** Changes the body of a note. Its time of change stays the same if the body does. */
 export async function changeNote(
-  { tx, services }: Pick<NoteWrite, "tx" | "services">,
+  { tx, services, audit }: Pick<NoteWrite, "tx" | "services"> & Pick<WriteContext, "audit">,
   of: WritableNotes,
   id: number,
   body: string,
@@ -57,6 +67,7 @@ export async function changeNote(
   const note = await lockNote(tx, of, id);
   refuseChange(of, note);
   if (note.body === body) return note;
+  audit({ ...noteTarget(of, id), writtenBy: note.author_id });
   const { updated_at } = await tx
     .updateTable("notes")
     .set({ body, updated_at: sql`now()` })

@@ -1,7 +1,7 @@
 import { inGroup } from "#access/containers.ts";
-import { endpoint } from "#http/endpoint.ts";
+import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
-import { changeNote, createComment, deleteNote } from "./actions.ts";
+import { changeNote, createComment, deleteNote, noteTarget } from "./actions.ts";
 import { Note } from "./entity.ts";
 import { listNotes, PAGING } from "./list.ts";
 import { EpicNoteChanges, EpicNoteFilters, EpicNoteId, NewEpicNote } from "./params.ts";
@@ -49,7 +49,7 @@ export const epicNotes = {
     access: writer,
     params: NewEpicNote,
     returns: Note,
-    audit: null,
+    audit: auditedForOthers("note_created"),
     async handle({ params, site, ...write }) {
       const of = { ...(await notesOfEpic(write.tx, write, params.epic_id)), actor: write.actor };
       return noteView(write.tx, await createComment(write, of, params), of, { site });
@@ -64,10 +64,10 @@ export const epicNotes = {
     access: writer,
     params: EpicNoteChanges,
     returns: Note,
-    audit: null,
-    async handle({ tx, services, params, site, ...seen }) {
+    audit: auditedForOthers("note_changed"),
+    async handle({ tx, services, params, site, audit, ...seen }) {
       const of = { ...(await notesOfEpic(tx, seen, params.epic_id)), actor: seen.actor };
-      return noteView(tx, await changeNote({ tx, services }, of, params.note_id, params.body), of, { site });
+      return noteView(tx, await changeNote({ tx, services, audit }, of, params.note_id, params.body), of, { site });
     },
   }),
 
@@ -84,7 +84,7 @@ export const epicNotes = {
       const of = { ...(await notesOfEpic(tx, seen, params.epic_id)), actor: seen.actor };
       const { id, updated_at } = await deleteNote(tx, of, params.note_id);
       unlessModified(updated_at);
-      audit({ type: "Note", id, name: `&${of.iid}`, entity: { type: "Group", id: seen.group.id } });
+      audit(noteTarget(of, id));
     },
   }),
 };

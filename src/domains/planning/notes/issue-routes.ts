@@ -1,7 +1,7 @@
 import { inProject } from "#access/containers.ts";
-import { endpoint } from "#http/endpoint.ts";
+import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
-import { changeNote, createComment, deleteNote } from "./actions.ts";
+import { changeNote, createComment, deleteNote, noteTarget } from "./actions.ts";
 import { Note } from "./entity.ts";
 import { listNotes, PAGING } from "./list.ts";
 import { IssueNoteChanges, IssueNoteFilters, IssueNoteId, NewIssueNote } from "./params.ts";
@@ -45,7 +45,7 @@ export const issueNotes = {
     access: writer,
     params: NewIssueNote,
     returns: Note,
-    audit: null,
+    audit: auditedForOthers("note_created"),
     async handle({ params, site, ...write }) {
       const of = { ...(await notesOfIssue(write.tx, write, params.issue_iid)), actor: write.actor };
       return noteView(write.tx, await createComment(write, of, params), of, { site });
@@ -59,10 +59,10 @@ export const issueNotes = {
     access: writer,
     params: IssueNoteChanges,
     returns: Note,
-    audit: null,
-    async handle({ tx, services, params, site, ...seen }) {
+    audit: auditedForOthers("note_changed"),
+    async handle({ tx, services, params, site, audit, ...seen }) {
       const of = { ...(await notesOfIssue(tx, seen, params.issue_iid)), actor: seen.actor };
-      return noteView(tx, await changeNote({ tx, services }, of, params.note_id, params.body), of, { site });
+      return noteView(tx, await changeNote({ tx, services, audit }, of, params.note_id, params.body), of, { site });
     },
   }),
 
@@ -78,7 +78,7 @@ export const issueNotes = {
       const of = { ...(await notesOfIssue(tx, seen, params.issue_iid)), actor: seen.actor };
       const { id, updated_at } = await deleteNote(tx, of, params.note_id);
       unlessModified(updated_at);
-      audit({ type: "Note", id, name: `#${of.iid}`, entity: { type: "Project", id: seen.project.id } });
+      audit(noteTarget(of, id));
     },
   }),
 };

@@ -6,7 +6,7 @@ import { insert, insertForIds, type Row, word } from "#test/matrix/rows.ts";
 
 const READ_ONLY = { answers: { archived: 403, "archived above": 403 } } as const;
 const SIGNED_IN = { signedIn: true, ...READ_ONLY } as const;
-const COMMENT = { ...SIGNED_IN, unaudited: true, send: "body=*" } as const;
+const COMMENT = { ...SIGNED_IN, unaudited: "by oneself", send: "body=*" } as const;
 const INNER = { inner: true } as const;
 
 interface Kind {
@@ -71,7 +71,10 @@ export const contract: Contract = {
     ],
     "PUT /projects/:id/issues/:issue_iid/notes/:note_id": [
       inProject("viewer", 200, WRITE, { ...COMMENT, child: "note of an issue" }),
-      { ...inProject("viewer", 200, WRITE, { ...COMMENT, child: "issue note of somebody" }), user: 403 },
+      {
+        ...inProject("viewer", 200, WRITE, { ...SIGNED_IN, send: "body=*", child: "issue note of somebody" }),
+        user: 403,
+      },
     ],
     "DELETE /projects/:id/issues/:issue_iid/notes/:note_id": [
       inProject("viewer", 204, WRITE, { ...SIGNED_IN, child: "note of an issue" }),

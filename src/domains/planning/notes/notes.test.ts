@@ -123,7 +123,43 @@ describe("notes", () => {
     const changed = await put(author, "changed");
     assert.deepEqual([changed.status, changed.body.body], [200, "changed"]);
     assert.ok(changed.body.updated_at > note.updated_at);
-    assert.equal((await put(admin, "by an administrator")).body.author.id, author.id);
+    const byAdmin = await put(admin, "by an administrator");
+    assert.equal(byAdmin.body.author.id, author.id);
+    const { write } = on.app.services.db;
+    const events = await write.selectFrom("audit_events").selectAll().where("target_type", "=", "Note").execute();
+    assert.deepEqual(
+      events.map(({ event, actor_id, target_id, entity_id }) => ({ event, actor_id, target_id, entity_id })),
+      [{ event: "note_changed", actor_id: admin.id, target_id: note.id, entity_id: at.id }],
+      "only what another wrote",
+    );
+  });
+
+  test("the audit log has what is written for another user", async () => {
+    const at = await on.publicProject("owner");
+    const issue = await on.issue(at);
+    const admin = await on.app.makeUser({ admin: true }, ["api", "sudo"]);
+    const asked = { token: admin.token, headers: { sudo: String(at.user.id) } };
+    const replies = [
+      await on.app.post(`${issue}/notes`, { ...asked, payload: { body: "Told" } }),
+      await on.app.post(at.issues, { ...asked, payload: { title: "Told" } }),
+      await on.app.put(issue, { ...asked, payload: { title: "Told" } }),
+      await on.app.post("/markdown", { ...asked, payload: { text: "*changes nothing*" } }),
+    ];
+    assert.deepEqual(
+      replies.map(({ status }) => status),
+      [201, 201, 200, 201],
+    );
+    const events = await on.app.services.db.write
+      .selectFrom("audit_events")
+      .select(["event", "actor_id", "entity_type", "entity_id"])
+      .where("sudo_actor_id", "=", admin.id)
+      .orderBy("id")
+      .execute();
+    const common = { actor_id: at.user.id, entity_type: "Project", entity_id: at.id };
+    assert.deepEqual(
+      events,
+      ["note_created", "issue_created", "issue_changed"].map((event) => ({ event, ...common })),
+    );
   });
 
   test("authors and Maintainers delete a note, nobody else", async () => {

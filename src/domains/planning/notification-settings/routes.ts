@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { signedIn } from "#access/access.ts";
 import { inGroup, inProject } from "#access/containers.ts";
-import { endpoint } from "#http/endpoint.ts";
+import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { GroupId } from "#domains/organization/groups/params.ts";
 import { ProjectId } from "#domains/organization/projects/params.ts";
 import { changeLevel, changeSettings } from "./actions.ts";
@@ -30,7 +30,7 @@ export const notificationSettings = {
     access: signedIn(),
     params: SettingsChanges,
     returns: NotificationSettings,
-    audit: null,
+    audit: auditedForOthers("notification_settings_changed"),
     async handle({ tx, actor, params }) {
       await changeSettings(tx, actor.user.id, params);
       return settingsOf(tx, actor.user.id);
@@ -54,7 +54,7 @@ export const notificationSettings = {
     access: inGroup("viewer", { signedIn: true }),
     params: GroupChanges,
     returns: NotificationLevel,
-    audit: null,
+    audit: auditedForOthers("notification_settings_changed"),
     async handle({ tx, actor, group, params }) {
       await changeLevel(tx, actor.user.id, ofGroup(group), params.level);
       return levelIn(tx, actor.user.id, ofGroup(group));
@@ -78,7 +78,7 @@ export const notificationSettings = {
     access: inProject("viewer", { signedIn: true }),
     params: ProjectChanges,
     returns: NotificationLevel,
-    audit: null,
+    audit: auditedForOthers("notification_settings_changed"),
     async handle({ tx, actor, project, params }) {
       await changeLevel(tx, actor.user.id, ofProject(project), params.level);
       return levelIn(tx, actor.user.id, ofProject(project));

@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { anyone } from "#access/access.ts";
-import { endpoint, plain } from "#http/endpoint.ts";
+import { auditedForOthers, endpoint, plain } from "#http/endpoint.ts";
 import { holderOfLink } from "#domains/identity/accounts/access.ts";
 import { pageRefusal, renderForm, renderHidden, renderPage, setPageHeaders } from "#domains/identity/accounts/page.ts";
 import { readToken, UNSUBSCRIBE, unsubscribe } from "./unsubscribe.ts";
@@ -47,7 +47,7 @@ export const notifications = {
     params: Token,
     returns: HTML,
     status: 200,
-    audit: null,
+    audit: auditedForOthers("unsubscribed"),
     async handle({ tx, params: { token = "" }, services, setHeader }) {
       setPageHeaders(setHeader);
       const link = await readToken(services.sealing, token);

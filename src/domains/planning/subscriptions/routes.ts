@@ -2,7 +2,7 @@ import type { Static } from "typebox";
 import { type GroupSeen, inGroup, inProject, type ProjectSeen } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
 import type { Tx } from "#db/database.ts";
-import { endpoint } from "#http/endpoint.ts";
+import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { SingleEpic } from "#domains/planning/epics/entity.ts";
 import { EpicId } from "#domains/planning/epics/params.ts";
 import { requireEpic } from "#domains/planning/epics/queries.ts";
@@ -18,7 +18,7 @@ const ISSUE = {
   access: inProject("viewer", { feature: "issues", signedIn: true }),
   params: IssueId,
   returns: SingleIssue,
-  audit: null,
+  audit: auditedForOthers("subscription_changed"),
 } as const;
 
 const EPIC = {
@@ -27,7 +27,7 @@ const EPIC = {
   access: inGroup("viewer", { signedIn: true }),
   params: EpicId,
   returns: SingleEpic,
-  audit: null,
+  audit: auditedForOthers("subscription_changed"),
 } as const;
 
 interface IssueRequest {

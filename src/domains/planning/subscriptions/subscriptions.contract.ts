@@ -3,7 +3,7 @@ import type { Contract, FixtureContext, Parent } from "#test/contract.ts";
 import { inGroup, inProject, WRITE } from "#test/matrix/line.ts";
 import { insert, insertForIds, word } from "#test/matrix/rows.ts";
 
-const OWN = { signedIn: true, unaudited: true } as const;
+const OWN = { signedIn: true, unaudited: "by oneself" } as const;
 const ISSUE = { ...OWN, child: "issue by somebody" } as const;
 const EPIC = { ...OWN, inner: true, child: "epic by somebody" } as const;
 

@@ -1,6 +1,6 @@
 import { signedIn } from "#access/access.ts";
 import { inGroup, inProject } from "#access/containers.ts";
-import { endpoint } from "#http/endpoint.ts";
+import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import Type from "typebox";
 import { EpicId } from "#domains/planning/epics/params.ts";
@@ -35,7 +35,7 @@ export const todos = {
     access: signedIn(),
     params: TodoId,
     returns: Todo,
-    audit: null,
+    audit: auditedForOthers("todo_done"),
     handle: async ({ tx, actor, params, site }) =>
       todoView(tx, await completeTodo(tx, actor, params.id), { actor, site }),
   }),
@@ -46,7 +46,7 @@ export const todos = {
     summary: "Mark all to-dos of the caller as done",
     access: signedIn(),
     params: Type.Object({}),
-    audit: null,
+    audit: auditedForOthers("todos_done"),
     async handle({ tx, actor, services }) {
       const upTo = await completeAll(tx, actor.user.id);
       if (upTo !== undefined) await services.jobs.add(tx, completeTodos, { user_id: actor.user.id, up_to: upTo });
@@ -60,7 +60,7 @@ export const todos = {
     access: inProject("viewer", { feature: "issues", signedIn: true }),
     params: IssueId,
     returns: Todo,
-    audit: null,
+    audit: auditedForOthers("todo_created"),
     async handle({ tx, project, actor, params, site }) {
       const { id } = await requireIssue(tx, project, actor, params.issue_iid);
       return todoView(tx, await markTodo(tx, actor, { column: "issue_id", id }), { actor, site });
@@ -76,7 +76,7 @@ export const todos = {
     access: inGroup("viewer", { signedIn: true }),
     params: EpicId,
     returns: Todo,
-    audit: null,
+    audit: auditedForOthers("todo_created"),
     async handle({ tx, group, actor, params, site }) {
       const { id } = await requireEpic(tx, group, actor, params.epic_iid);
       return todoView(tx, await markTodo(tx, actor, { column: "epic_id", id }), { actor, site });

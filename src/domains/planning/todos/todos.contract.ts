@@ -5,7 +5,7 @@ import { insertForId, insertForIds, project, word } from "#test/matrix/rows.ts";
 import { any, FIRST, list } from "#test/plans/request.ts";
 
 const MADE_OWN = [201, 404, 404] as const;
-const MARK = { signedIn: true, unaudited: true } as const;
+const MARK = { signedIn: true, unaudited: "by oneself" } as const;
 
 /** Inserts a to-do for each user, each about an issue of its own in a public project. */
 async function insertTodos({ db, group, once }: FixtureContext, parents: readonly Parent[]): Promise<number[]> {
@@ -32,8 +32,8 @@ async function insertTodos({ db, group, once }: FixtureContext, parents: readonl
 export const contract: Contract = {
   lines: {
     "GET /todos": line(401, 200, 200, READ),
-    "POST /todos/:id/mark_as_done": line(401, MADE_OWN, MADE_OWN, WRITE, { object: "todo", unaudited: true }),
-    "POST /todos/mark_as_done": line(401, 204, 204, WRITE, { unaudited: true }),
+    "POST /todos/:id/mark_as_done": line(401, MADE_OWN, MADE_OWN, WRITE, { object: "todo", unaudited: "by oneself" }),
+    "POST /todos/mark_as_done": line(401, 204, 204, WRITE, { unaudited: "by oneself" }),
     "POST /projects/:id/issues/:issue_iid/todo": inProject("viewer", 201, WRITE, { ...MARK, child: "issue" }),
     "POST /groups/:id/epics/:epic_iid/todo": inGroup("viewer", 201, WRITE, { ...MARK, inner: true, child: "epic" }),
   },
