@@ -706,6 +706,14 @@ CREATE INDEX labels_by_name ON public.labels USING btree (name);
 CREATE UNIQUE INDEX labels_of_group_taken ON public.labels USING btree (group_id, name) WHERE (group_id IS NOT NULL);
 CREATE UNIQUE INDEX labels_of_project_taken ON public.labels USING btree (project_id, name) WHERE (project_id IS NOT NULL);
 
+create table mail_counts (
+  author_id bigint not null,
+  hour timestamp(3) with time zone not null,
+  count integer not null,
+  constraint mail_counts_pkey PRIMARY KEY (author_id),
+  constraint mail_counts_author_id_fkey FOREIGN KEY (author_id) REFERENCES users(id) ON DELETE CASCADE
+);
+
 create table mailed_links (
   digest bytea not null,
   purpose text not null,

@@ -50,12 +50,20 @@ describe("configuration", () => {
 
   test("a number for each queue, where those left out keep theirs", () => {
     const { jobConcurrency } = readConfig({ FAIRLEAD_JOB_CONCURRENCY: "git=7, mail = 0," });
-    assert.deepEqual(jobConcurrency, { critical: 5, default: 10, git: 7, bulk: 2, ingest: 20, mail: 0 });
+    assert.deepEqual(jobConcurrency, {
+      critical: 5,
+      default: 10,
+      git: 7,
+      bulk: 2,
+      ingest: 20,
+      mail: 0,
+      ...{ notifications: 5, outbound: 2 },
+    });
     for (const wrong of ["git", "git=", "git=-1", "git=many", "laundry=1", "constructor=1"]) {
       assert.match(problemsOf({ FAIRLEAD_JOB_CONCURRENCY: wrong }) ?? "", /must be like critical=5,default=10/, wrong);
     }
     const shown = describeSettings(readConfig({})).find(({ env }) => env === "FAIRLEAD_JOB_CONCURRENCY");
-    assert.equal(shown?.value, "critical=5,default=10,git=2,bulk=2,ingest=20,mail=5");
+    assert.equal(shown?.value, "critical=5,default=10,git=2,bulk=2,ingest=20,mail=5,notifications=5,outbound=2");
   });
 
   test("networks and servers are addresses", () => {

@@ -118,6 +118,12 @@ const settings = {
       return value;
     },
   } satisfies Setting<string | undefined>,
+  mailPerAuthor: wholeNumber(
+    "FAIRLEAD_MAIL_PER_AUTHOR",
+    2000,
+    "Mails an hour that what one user writes may cause; people beyond it get only a to-do",
+    [1, 2 ** 31 - 1],
+  ),
   mailFrom: text("FAIRLEAD_MAIL_FROM", "Fairlead <fairlead@localhost>", "Sender of mail"),
   dnsServers: servers(
     "FAIRLEAD_DNS_SERVERS",
@@ -201,7 +207,7 @@ const settings = {
   gitMaxPack: wholeNumber("FAIRLEAD_GIT_MAX_PACK", 5 * 2 ** 30, "Bytes that one push may send", [2 ** 20, 2 ** 40]),
   jobConcurrency: counts(
     "FAIRLEAD_JOB_CONCURRENCY",
-    { critical: 5, default: 10, git: 2, bulk: 2, ingest: 20, mail: 5 },
+    { critical: 5, default: 10, git: 2, bulk: 2, ingest: 20, mail: 5, notifications: 5, outbound: 2 },
     "Jobs of each queue that a worker runs at once",
   ),
   logLevel: oneOf(

@@ -284,6 +284,12 @@ interface LabelsTable {
   updated_at: Generated<string>;
 }
 
+interface MailCountsTable {
+  author_id: number;
+  hour: string;
+  count: number;
+}
+
 interface MailedLinksTable {
   digest: Buffer;
   purpose: "confirm" | "reset" | "invite";
@@ -692,6 +698,7 @@ export interface Database {
   label_links: LabelLinksTable;
   label_priorities: LabelPrioritiesTable;
   labels: LabelsTable;
+  mail_counts: MailCountsTable;
   mailed_links: MailedLinksTable;
   members: MembersTable;
   milestones: MilestonesTable;

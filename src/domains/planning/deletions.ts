@@ -81,6 +81,7 @@ export const planningDeletions: Deletions = {
     "notification_settings.group_id": "removed first",
     "notification_settings.project_id": "removed first",
     "subscriptions.user_id": "removed first",
+    "mail_counts.author_id": "cascade",
     "notes.author_id": "moved to the ghost user",
     "award_emoji.user_id": "removed first",
     // Links and events may outlive the label that they name.

@@ -22,7 +22,7 @@ export async function startPost(env: Record<string, string> = {}, smtp?: SmtpSer
   const server = smtp ?? (await startSmtp());
   const settings = { FAIRLEAD_SMTP_URL: server.url, FAIRLEAD_EXTERNAL_URL: SITE, ...env };
   const app = await testApp({ databaseUrl: await freshDatabase(), env: settings });
-  const worker: Worker = await runWorker(app.services, jobs, { queues: ["mail", "default"] });
+  const worker: Worker = await runWorker(app.services, jobs, { queues: ["mail", "notifications", "default"] });
   const { db, jobs: queue } = app.services;
   return {
     app,
@@ -41,7 +41,7 @@ export async function startPost(env: Record<string, string> = {}, smtp?: SmtpSer
 
 async function waitingJobs({ services }: TestApp): Promise<number> {
   const rows = await services.db.point.query<{ count: number }>(
-    "select count(*)::integer as count from jobs.job where name in ('mail', 'default') and state < 'completed'",
+    "select count(*)::integer as count from jobs.job where name in ('mail', 'notifications', 'default') and state < 'completed'",
     [],
   );
   return rows[0]?.count ?? 0;

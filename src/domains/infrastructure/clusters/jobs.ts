@@ -7,7 +7,7 @@ import { clusterToProbe } from "./queries.ts";
 /** Finds out whether the API of a cluster can be reached; only on request, since it sends the stored token. */
 export const probeCluster = defineJob({
   name: "clusters.probe",
-  queue: "default",
+  queue: "outbound",
   payload: Type.Object({ cluster_id: Type.Integer() }, { additionalProperties: false }),
   key: ({ cluster_id }) => String(cluster_id),
   async run({ payload, services, transaction, signal }) {

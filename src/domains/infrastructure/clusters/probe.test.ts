@@ -72,7 +72,7 @@ describe("the probe of a cluster", () => {
   before(async () => {
     app = await testApp({ env: { FAIRLEAD_OUTBOUND_ALLOW: ALLOWED }, databaseUrl: await freshDatabase() });
     on = clustersOn(app);
-    worker = await runWorker(app.services, [probeCluster], { queues: ["default"] });
+    worker = await runWorker(app.services, [probeCluster], { queues: ["outbound"] });
   });
   after(async () => {
     await worker.stop();

@@ -32,9 +32,11 @@ export const queueMailsKind = { name: "notifications.queue", queue: "default", p
 
 const Mailed = Type.Object({ ...notification, user_id: Type.Integer() }, exact);
 /** Mails one person. */
-export const notificationKind = { ...retried, name: "notifications.send", payload: Mailed } satisfies JobKind<
-  typeof Mailed
->;
+export const notificationKind = {
+  ...{ ...retried, queue: "notifications" },
+  name: "notifications.send",
+  payload: Mailed,
+} as const satisfies JobKind<typeof Mailed>;
 
 /** The part of the services that writes need to tell people. */
 export type Notifier = Pick<Services, "jobs" | "config">;

@@ -1,6 +1,7 @@
 import { defineJob } from "#jobs/define.ts";
 import { mailedSite } from "#domains/foundation/mails/letters.ts";
 import { notificationKind, queueMailsKind } from "#domains/planning/items/notifications.ts";
+import { takeMails } from "./budget.ts";
 import { candidatesOf } from "./candidates.ts";
 import { notificationLetter } from "./letters.ts";
 import { recipientOf, recipientsAmong } from "./recipients.ts";
@@ -17,8 +18,17 @@ export const queueNotifications = defineJob({
   run: ({ payload: { after, ...told }, services, transaction }) =>
     transaction(async (tx) => {
       const ids = await candidatesOf(tx, told, after, BATCH_SIZE);
-      for (const { id } of await recipientsAmong(tx, told, ids)) {
+      const recipients = await recipientsAmong(tx, told, ids);
+      const affordable = await takeMails(tx, told.author_id, recipients.length, services.config.mailPerAuthor);
+      for (const { id } of recipients.slice(0, affordable)) {
         await services.jobs.add(tx, notificationKind, { ...told, user_id: id });
+      }
+      if (affordable < recipients.length) {
+        services.log.warn(
+          { author_id: told.author_id, item: told.item },
+          "left out mail beyond the hour's of its author",
+        );
+        return;
       }
       const last = ids.at(-1);
       if (last !== undefined && ids.length === BATCH_SIZE) {

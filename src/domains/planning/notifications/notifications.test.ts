@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { VISIBILITIES } from "#access/roles.ts";
+import { startPost } from "#domains/foundation/mails/test-support.ts";
 import { testApp } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { type Newsroom, newsroom } from "./test-support.ts";
@@ -163,6 +164,33 @@ describe("mail about issues and epics", () => {
     await news.app.services.db.write.insertInto("notification_settings").values(watching).execute();
     await news.create(issues);
     assert.deepEqual(new Set(await news.counts(...people)), new Set([1]));
+  });
+
+  test("what one person writes causes a limited number of mails an hour; the to-dos stay", async () => {
+    const few = await newsroom(await startPost({ FAIRLEAD_MAIL_PER_AUTHOR: "3" }));
+    try {
+      const { issues, member } = await few.place();
+      const people = await Promise.all(Array.from({ length: 5 }, () => member()));
+      const mentions = people.map(({ username }) => `@${username}`).join(" ");
+      const { iid } = await few.create(issues, { description: mentions });
+      const total = async () => (await few.counts(...people)).reduce((sum, count) => sum + count, 0);
+      assert.equal(await total(), 3);
+      await few.create(`${issues}/${iid}/notes`, { body: mentions });
+      assert.equal(await total(), 0);
+      for (const { token } of people) assert.equal((await few.app.get("/todos", { token })).body.length, 1);
+      const [anna] = people;
+      await few.create(`${issues}/${iid}/notes`, { body: `@${few.owner.username}` }, anna);
+      assert.deepEqual(await few.counts(few.owner), [1], "others have their own");
+      const { write } = few.app.services.db;
+      await write.updateTable("mail_counts").set({ hour: "2020-01-01T00:00:00Z" }).execute();
+      await few.create(`${issues}/${iid}/notes`, { body: mentions });
+      assert.equal(await total(), 3, "the next hour has its own");
+      const queues = await sql<{ name: string }>`
+        select distinct name from jobs.job where data ->> 'job' = 'notifications.send'`.execute(write);
+      assert.deepEqual(queues.rows, [], "all are sent");
+    } finally {
+      await few.close();
+    }
   });
 
   test("without a mail server nothing is queued", async () => {
