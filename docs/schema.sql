@@ -1157,6 +1157,17 @@ CREATE UNIQUE INDEX shares_of_group_taken ON public.shares USING btree (group_id
 CREATE UNIQUE INDEX shares_of_project_taken ON public.shares USING btree (project_id, with_group_id) INCLUDE (access_level, expires_at) WHERE (project_id IS NOT NULL);
 CREATE INDEX shares_with_group ON public.shares USING btree (with_group_id);
 
+create table sign_in_attempts (
+  user_id bigint not null,
+  source text not null,
+  failed integer not null,
+  locked_until timestamp(3) with time zone,
+  attempted_at timestamp(3) with time zone not null default now(),
+  constraint sign_in_attempts_pkey PRIMARY KEY (user_id, source),
+  constraint sign_in_attempts_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX sign_in_attempts_by_age ON public.sign_in_attempts USING btree (attempted_at);
+
 create table stars (
   project_id bigint not null,
   user_id bigint not null,

@@ -536,6 +536,14 @@ interface SharesTable {
   created_at: Generated<string>;
 }
 
+interface SignInAttemptsTable {
+  user_id: number;
+  source: string;
+  failed: number;
+  locked_until: string | null;
+  attempted_at: Generated<string>;
+}
+
 interface StarsTable {
   project_id: number;
   user_id: number;
@@ -718,6 +726,7 @@ export interface Database {
   sessions: SessionsTable;
   settings: SettingsTable;
   shares: SharesTable;
+  sign_in_attempts: SignInAttemptsTable;
   stars: StarsTable;
   subscriptions: SubscriptionsTable;
   todos: TodosTable;

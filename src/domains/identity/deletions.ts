@@ -15,6 +15,7 @@ export const identityDeletions: Deletions = {
     "keys.user_id": "cascade",
     "second_factors.user_id": "cascade",
     "sessions.user_id": "cascade",
+    "sign_in_attempts.user_id": "cascade",
     "user_custom_attributes.user_id": "cascade",
     "user_statuses.user_id": "cascade",
   },

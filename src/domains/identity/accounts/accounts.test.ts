@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { type Post, startPost } from "#domains/foundation/mails/test-support.ts";
+import { lock } from "#domains/identity/sessions/test-support.ts";
 import type { Reply, TestUser } from "#test/support/app.ts";
 import { holdMinute } from "#test/support/minute.ts";
 import { secretIn } from "#test/support/smtp.ts";
@@ -178,9 +179,8 @@ describe("accounts", () => {
       const { app } = post;
       const user = await app.makeUser({
         password_expired: true,
-        failed_attempts: 9,
-        locked_until: new Date(Date.now() + 3_600_000).toISOString(),
       });
+      await lock(app, user.id);
       await app.services.db.write
         .insertInto("sessions")
         .values([1, 2].map((n) => ({ user_id: user.id, digest: Buffer.from(`${user.id} ${n}`) })))
@@ -193,6 +193,8 @@ describe("accounts", () => {
       const row = await rowOf(user);
       assert.match(row.password_digest ?? "", /^\$argon2id\$/);
       assert.deepEqual([row.password_expired, row.failed_attempts, row.locked_until], [false, 0, null]);
+      const attempts = app.services.db.read.selectFrom("sign_in_attempts").where("user_id", "=", user.id);
+      assert.deepEqual(await attempts.execute(), []);
       const sessions = await app.services.db.read.selectFrom("sessions").where("user_id", "=", user.id).execute();
       assert.deepEqual(sessions, []);
       const mails = await post.smtp.mailsTo(user.email, 2);

@@ -5,6 +5,7 @@ import type { Jobs } from "#jobs/add.ts";
 import type { Problems } from "#lib/problems.ts";
 import type { Link } from "#domains/foundation/mails/links.ts";
 import { isConfirmed, isOpen } from "#domains/foundation/mails/recipients.ts";
+import { forgetAttempts } from "#domains/identity/sessions/attempts.ts";
 import { invalidateCredentials } from "#domains/identity/credentials/actions.ts";
 import { changePrimaryEmail, lockAddress } from "#domains/identity/users/emails.ts";
 
@@ -57,10 +58,9 @@ export async function choosePassword(tx: Tx, jobs: Jobs, link: Link, digest: str
   await setColumns(tx, user.id, {
     password_digest: digest,
     password_expired: false,
-    failed_attempts: 0,
-    locked_until: null,
     ...(link.email === user.email.toLowerCase() && { confirmed_at: user.confirmed_at ?? now }),
   });
+  await forgetAttempts(tx, user.id);
   await invalidateCredentials(tx, jobs, user.id);
   return user;
 }

@@ -3,6 +3,7 @@ import { NOT_INTERNAL } from "#access/user-kinds.ts";
 import type { Tx } from "#db/database.ts";
 import { conflict, forbidden, Refusal } from "#lib/refusal.ts";
 import { endSessions } from "#domains/identity/credentials/actions.ts";
+import { forgetAttempts } from "#domains/identity/sessions/attempts.ts";
 import { refuseLastAdministrator } from "#domains/identity/users/administrators.ts";
 import { type LockedUser, lockedUser } from "#domains/identity/users/named.ts";
 
@@ -105,7 +106,7 @@ export async function unlockUser(tx: Tx, userId: number) {
     .select(["locked_until", "failed_attempts"])
     .where("id", "=", userId)
     .executeTakeFirstOrThrow();
-  await tx.updateTable("users").set({ locked_until: null, failed_attempts: 0 }).where("id", "=", userId).execute();
+  await forgetAttempts(tx, userId);
   return { user, lock };
 }
 

@@ -2,15 +2,29 @@ import { sql } from "kysely";
 import type { Origin } from "#access/access.ts";
 import type { Databases, Tx } from "#db/database.ts";
 import { writeAudit } from "#http/audit.ts";
+import { networkOf } from "#lib/networks.ts";
 import { mailTo } from "#domains/foundation/mails/send.ts";
 import { targetOf } from "#domains/identity/users/named.ts";
 import type { Services } from "#services.ts";
 
 const MAX_FAILED_ATTEMPTS = 10;
+/** From all networks together: somebody has many of them. */
+const MAX_FAILED_FROM_ANYWHERE = 100;
 const LOCK_DURATION = sql`interval '10 minutes'`;
+
+const ANYWHERE = "";
+const SIGNED_IN = "signed in";
+const maxOf = (source: string): number => (source === ANYWHERE ? MAX_FAILED_FROM_ANYWHERE : MAX_FAILED_ATTEMPTS);
 
 /** The account of an attempt: by username or address in any case, or by the id of a user who is signed in. */
 type AccountKey = { readonly login: string } | { readonly userId: number };
+
+/**
+ * What an attempt counts for. Wrong passwords from one network lock the account for that network only, and for everybody
+ * only if there are many more; whoever is signed in has a count of their own.
+ */
+export const sourcesOf = (key: AccountKey, { address }: Pick<Origin, "address">): string[] =>
+  "userId" in key ? [SIGNED_IN] : [networkOf(address), ANYWHERE];
 
 /** The account that a password or code is verified for. */
 export interface AttemptedAccount {
@@ -41,19 +55,20 @@ export async function countAttempt<T>(
   verify: (account: AttemptedAccount | undefined) => Promise<T | typeof WRONG>,
 ): Promise<T | typeof WRONG> {
   const { db } = services;
-  const account = await addAttempt(db, key);
+  const sources = sourcesOf(key, origin);
+  const account = await addAttempt(db, key, sources);
   let result: T | typeof WRONG;
   try {
     result = await verify(account);
   } catch (error) {
-    if (account && !account.locked) await db.transaction((tx) => subtractAttempt(tx, account.id));
+    if (account && !account.locked) await db.transaction((tx) => subtractAttempt(tx, account.id, sources));
     throw error;
   }
-  if (result === WRONG) await db.transaction((tx) => recordFailure(tx, services, origin, event, account));
+  if (result === WRONG) await db.transaction((tx) => recordFailure(tx, services, origin, event, account, sources));
   return result;
 }
 
-function addAttempt(db: Databases, key: AccountKey): Promise<AttemptedAccount | undefined> {
+function addAttempt(db: Databases, key: AccountKey, sources: readonly string[]): Promise<AttemptedAccount | undefined> {
   return db.transaction(async (tx) => {
     // Waiting for the disk would reveal by its time whether there was an account to update; later writes do wait.
     await sql`set local synchronous_commit = off`.execute(tx);
@@ -65,26 +80,48 @@ function addAttempt(db: Databases, key: AccountKey): Promise<AttemptedAccount | 
       .where("removal_began_at", "is", null)
       .forUpdate()
       .executeTakeFirst();
-    // Also run without an account, so that both cases take the same time.
-    const counted = await tx
-      .updateTable("users")
-      .set({
-        failed_attempts: sql`case when locked_until is null then failed_attempts + 1 else 1 end`,
-        locked_until: sql`case when locked_until is null and failed_attempts + 1 >= ${sql.lit(MAX_FAILED_ATTEMPTS)}
-          then now() + ${LOCK_DURATION} end`,
-      })
-      .where("id", "=", account?.id ?? 0)
-      .where(sql<boolean>`(locked_until is null or locked_until <= now())`)
-      .returning("failed_attempts")
-      .executeTakeFirst();
-    return (
-      account && {
-        ...account,
-        locked: counted === undefined,
-        isLastAttempt: counted?.failed_attempts === MAX_FAILED_ATTEMPTS,
-      }
-    );
+    // Both statements also run without an account, so that both cases take the same time.
+    const locked = await isLocked(tx, account?.id ?? 0, sources);
+    const counted = await count(tx, locked ? 0 : (account?.id ?? 0), sources);
+    const isLastAttempt = counted.some(({ source, failed }) => failed === maxOf(source));
+    return account && { ...account, locked, isLastAttempt };
   });
+}
+
+interface Count {
+  readonly source: string;
+  readonly failed: number;
+}
+
+/** Counts an attempt for its sources, and shows the count and lock on the account. */
+async function count(tx: Tx, userId: number, sources: readonly string[]): Promise<Count[]> {
+  const { rows } = await sql<Count>`
+    with counted as (
+      insert into sign_in_attempts as a (user_id, source, failed)
+      select u.id, source, 1 from users u, unnest(${sources}::text[]) source where u.id = ${userId}
+      on conflict (user_id, source) do update set
+        failed = case when a.locked_until is null then a.failed + 1 else 1 end,
+        locked_until = case when a.locked_until is null and a.failed + 1 >= case a.source
+            when ${ANYWHERE} then ${MAX_FAILED_FROM_ANYWHERE}::integer else ${MAX_FAILED_ATTEMPTS}::integer end
+          then now() + ${LOCK_DURATION} end,
+        attempted_at = now()
+      returning source, failed, locked_until
+    ), shown as (
+      update users u set
+        failed_attempts = (select max(failed) from counted where source <> ${ANYWHERE}),
+        locked_until = greatest(case when u.locked_until > now() then u.locked_until end,
+          (select max(locked_until) from counted))
+      where u.id = ${userId}
+    )
+    select source, failed from counted`.execute(tx);
+  return rows;
+}
+
+async function isLocked(tx: Tx, userId: number, sources: readonly string[]): Promise<boolean> {
+  const { rows } = await sql`
+    select from sign_in_attempts
+    where user_id = ${userId} and source = any(${sources}::text[]) and locked_until > now()`.execute(tx);
+  return rows.length > 0;
 }
 
 /** The account of a login; one without a password is not found, so that it cannot be locked. */
@@ -98,12 +135,35 @@ const accountOfLogin = (login: string) => sql<number>`(
   limit 1)`;
 
 /** Takes back an attempt that was counted but did not fail. */
-export async function subtractAttempt(tx: Tx, userId: number) {
+export async function subtractAttempt(tx: Tx, userId: number, sources: readonly string[]) {
+  await sql`
+    with counted as (
+      update sign_in_attempts set failed = greatest(failed - 1, 0), locked_until = null
+      where user_id = ${userId} and source = any(${sources}::text[])
+    )
+    update users set failed_attempts = greatest(failed_attempts - 1, 0), locked_until = null
+    where id = ${userId}`.execute(tx);
+}
+
+/** Forgets the failed attempts of some sources, or of all. */
+export async function forgetAttempts(tx: Tx, userId: number, sources?: readonly string[]) {
   await tx
-    .updateTable("users")
-    .set({ failed_attempts: sql`greatest(failed_attempts - 1, 0)`, locked_until: null })
-    .where("id", "=", userId)
+    .deleteFrom("sign_in_attempts")
+    .where("user_id", "=", userId)
+    .$if(sources !== undefined, (some) => some.where("source", "=", sql<string>`any(${sources}::text[])`))
     .execute();
+  await tx.updateTable("users").set({ failed_attempts: 0, locked_until: null }).where("id", "=", userId).execute();
+}
+
+const OLD_ATTEMPTS_BATCH = 1000;
+
+/** Removes counts to which nothing was added for a month. */
+export async function removeOldAttempts(tx: Tx): Promise<boolean> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from sign_in_attempts where (user_id, source) in (
+      select user_id, source from sign_in_attempts
+      where attempted_at < now() - interval '30 days' limit ${sql.lit(OLD_ATTEMPTS_BATCH)})`.execute(tx);
+  return numAffectedRows === BigInt(OLD_ATTEMPTS_BATCH);
 }
 
 /** Audits a failed attempt, also for an account that does not exist, and notifies the user if it locked the account. */
@@ -113,20 +173,19 @@ async function recordFailure(
   origin: Origin,
   event: string,
   account: AttemptedAccount | undefined,
+  sources: readonly string[],
 ) {
   const target = account && targetOf(account);
   await writeAudit(tx, event, null, origin, target);
-  if (!account?.isLastAttempt || !(await isLocked(tx, account.id))) return;
+  // A successful attempt in the meantime may have ended the lock.
+  if (!account?.isLastAttempt || !(await isLocked(tx, account.id, sources))) return;
   await writeAudit(tx, "user_locked", null, origin, target);
-  await mailTo(jobs, tx, { kind: "account_locked", userId: account.id });
+  if (await isOnlyLock(tx, account.id)) await mailTo(jobs, tx, { kind: "account_locked", userId: account.id });
 }
 
-/** A successful attempt in the meantime may have ended the lock. */
-const isLocked = async (tx: Tx, userId: number) =>
-  (await tx
-    .selectFrom("users")
-    .select("id")
-    .where("id", "=", userId)
-    .where("locked_until", ">", sql<string>`now()`)
-    .forUpdate()
-    .executeTakeFirst()) !== undefined;
+/** Whether no other source is locked: otherwise its owner was told of the attempts a few minutes ago. */
+async function isOnlyLock(tx: Tx, userId: number): Promise<boolean> {
+  const { rows } = await sql`
+    select from sign_in_attempts where user_id = ${userId} and locked_until > now() limit 2`.execute(tx);
+  return rows.length === 1;
+}

@@ -21,8 +21,16 @@ export const contract: Contract = {
     // The callers have no password, so an allowed request is answered with 400.
     "PUT /user/password": line(401, 400, 400, WRITE, { send: "current_password=*&password=*", robots: 403 }),
   },
-  tables: ["sessions"],
-  differing: ["digest", "ends_at", "last_seen_at", "current_sign_in_at", "last_sign_in_at", "password_digest"],
+  tables: ["sessions", "sign_in_attempts"],
+  differing: [
+    "digest",
+    "ends_at",
+    "last_seen_at",
+    "current_sign_in_at",
+    "last_sign_in_at",
+    "password_digest",
+    "attempted_at",
+  ],
   requests: {
     "POST /session": async ({ db }, { id, username }) => {
       await setPassword(db, id, PASSWORD);

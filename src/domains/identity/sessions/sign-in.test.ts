@@ -7,6 +7,7 @@ import {
   browserOf,
   eventsOf,
   mailsTo,
+  lock,
   makePerson,
   OTHER_PASSWORD,
   PASSWORD,
@@ -107,7 +108,8 @@ describe("signing in", () => {
 
   test("every refusal has the same answer, whatever the reason", async () => {
     const known = await makePerson(app);
-    const locked = await makePerson(app, { locked_until: new Date(Date.now() + 60_000).toISOString() });
+    const locked = await makePerson(app);
+    await lock(app, locked.id);
     const without = await app.makeUser();
     const oddDigest = await app.makeUser({ password_digest: "no digest at all" });
     const blocked = await makePerson(app, { state: "blocked" });

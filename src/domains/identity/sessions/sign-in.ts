@@ -11,7 +11,7 @@ import { useCode } from "#domains/identity/credentials/codes.ts";
 import { targetOf } from "#domains/identity/users/named.ts";
 import type { Services } from "#services.ts";
 import { beginSession, isKnownBrowser } from "./actions.ts";
-import { type AttemptedAccount, countAttempt, WRONG } from "./attempts.ts";
+import { type AttemptedAccount, countAttempt, forgetAttempts, sourcesOf, WRONG } from "./attempts.ts";
 import { invalidateCredentials } from "#domains/identity/credentials/actions.ts";
 import { hashNewPassword } from "./password.ts";
 
@@ -91,6 +91,7 @@ async function completeSignIn(
   const isNewBrowser = user.sign_in_count > 0 && !(await isKnownBrowser(tx, user.id, origin));
   if (user.password_expired) await invalidateCredentials(tx, services.jobs, user.id);
   const { signed_in_at } = await recordSignIn(tx, user.id, origin, newDigest);
+  await forgetAttempts(tx, user.id, sourcesOf({ login: "" }, origin));
   const session = await beginSession(tx, user.id, origin);
   if (isNewBrowser) {
     const [ip, agent] = [origin.address, origin.agent.slice(0, 255)];
@@ -121,8 +122,6 @@ const recordSignIn = (tx: Tx, id: number, { address }: Origin, newDigest: string
   tx
     .updateTable("users")
     .set({
-      failed_attempts: 0,
-      locked_until: null,
       sign_in_count: sql`sign_in_count + 1`,
       last_sign_in_at: sql`current_sign_in_at`,
       last_sign_in_ip: sql`current_sign_in_ip`,

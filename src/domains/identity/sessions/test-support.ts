@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Insertable, sql } from "kysely";
 import type { Database } from "#db/types.ts";
+import { networkOf } from "#lib/networks.ts";
 import type { Call, Reply, TestApp, TestUser } from "#test/support/app.ts";
 
 export const PASSWORD = "Nine-Knots-And-A-Splice";
@@ -72,6 +73,15 @@ export async function eventsOf(app: TestApp, userId: number): Promise<string[]> 
     .orderBy("id")
     .execute();
   return rows.map(({ event }) => event);
+}
+
+/** Locks an account as ten wrong passwords from the address of tests would. */
+export async function lock(app: TestApp, userId: number) {
+  const locked_until = new Date(Date.now() + 600_000).toISOString();
+  const { write } = app.services.db;
+  const source = networkOf("127.0.0.1");
+  await write.insertInto("sign_in_attempts").values({ user_id: userId, source, failed: 10, locked_until }).execute();
+  await write.updateTable("users").set({ failed_attempts: 10, locked_until }).where("id", "=", userId).execute();
 }
 
 export const userRow = (app: TestApp, id: number) =>

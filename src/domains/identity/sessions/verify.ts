@@ -2,7 +2,7 @@ import type { Origin } from "#access/access.ts";
 import { badFields, badRequest, forbidden, type Refusal, refusedSignIn } from "#lib/refusal.ts";
 import { useCode } from "#domains/identity/credentials/codes.ts";
 import type { Services } from "#services.ts";
-import { type AttemptedAccount, countAttempt, subtractAttempt, WRONG } from "./attempts.ts";
+import { type AttemptedAccount, countAttempt, sourcesOf, subtractAttempt, WRONG } from "./attempts.ts";
 
 const EVENT = "user_proof_failed";
 const LOCKED = "Your account is locked for ten minutes, after too many wrong passwords or codes";
@@ -40,11 +40,12 @@ async function verify(
 ): Promise<AttemptedAccount> {
   const kind = field === "code" ? "second_factor" : "password";
   const refused = (refusal: Refusal, reason: string) => refusedSignIn(refusal, { kind, reason });
-  const result = await countAttempt(services, origin, EVENT, { userId }, async (account) => {
+  const key = { userId };
+  const result = await countAttempt(services, origin, EVENT, key, async (account) => {
     if (!account || account.locked) throw refused(forbidden(LOCKED), "locked account");
     if (!(await isCorrect(account))) return WRONG;
     // A correct password must not reset the count of wrong codes, nor the reverse: only signing in with both does.
-    await services.db.transaction((tx) => subtractAttempt(tx, account.id));
+    await services.db.transaction((tx) => subtractAttempt(tx, account.id, sourcesOf(key, origin)));
     return account;
   });
   if (result === WRONG)
