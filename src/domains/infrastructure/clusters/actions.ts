@@ -3,6 +3,7 @@ import type { Actor } from "#access/principal.ts";
 import type { Tx } from "#db/database.ts";
 import { badFields } from "#lib/refusal.ts";
 import type { Sealing } from "#lib/sealing.ts";
+import { type Bound, refuseMore } from "#domains/foundation/row-bounds.ts";
 import type { ClusterFields } from "./check.ts";
 import type { ProbeOutcome } from "./entity.ts";
 import { type ClusterRow, lockCluster, type ProbedCluster, requireCluster } from "./queries.ts";
@@ -15,6 +16,12 @@ interface ClusterWrite {
 /** Binds a sealed token to its row. */
 export const sealingContext = (id: number) => `clusters.sealed_token ${id}`;
 
+/** Each can be probed, which takes as long as its host likes. */
+const CLUSTERS_BOUND: Bound = {
+  ...{ table: "clusters", container: "projects", column: "project_id", max: 50 },
+  message: "A project can have at most 50 clusters",
+};
+
 const now = sql<string>`now()`;
 
 export async function addCluster(
@@ -22,6 +29,7 @@ export async function addCluster(
   projectId: number,
   { token, name = "", api_url = "", ...fields }: ClusterFields,
 ): Promise<ClusterRow> {
+  await refuseMore(tx, CLUSTERS_BOUND, projectId);
   const { id } = await tx
     .insertInto("clusters")
     .values({ ...fields, name, api_url, project_id: projectId, user_id: actor.user.id })

@@ -25,6 +25,17 @@ describe("the clusters of a project", () => {
   });
   after(() => app.close());
 
+  test("are at most fifty", async () => {
+    const project = await on.clusterProject();
+    await sql`insert into clusters (project_id, name, api_url, environment_scope)
+      select ${project.id}, 'c' || k, ${API_URL}, 'e' || k from generate_series(1, 49) k`.execute(
+      app.services.db.write,
+    );
+    await on.added(project);
+    const { status, text } = await on.post(project, { environment_scope: "more" });
+    assert.deepEqual([status, /at most 50 clusters/.test(text)], [422, true], text);
+  });
+
   test("need at least the role Maintainer", async () => {
     const project = await on.clusterProject();
     const { id } = await on.added(project);

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { sql } from "kysely";
 import type { Tx } from "#db/database.ts";
 import { Refusal } from "#lib/refusal.ts";
+import { type Bound, refuseMore } from "#domains/foundation/row-bounds.ts";
 import { CLIENT_KEY, clientKeysOf, type ClientKeyRow, noSettings, SETTINGS, type SettingsRow } from "./queries.ts";
 
 interface Settings {
@@ -46,12 +47,19 @@ async function ensureClientKey(tx: Tx, { project_id, active }: SettingsRow) {
   if (!key) await addClientKey(tx, project_id);
 }
 
-export const addClientKey = (tx: Tx, projectId: number): Promise<ClientKeyRow> =>
-  tx
+const KEYS_BOUND: Bound = {
+  ...{ table: "error_tracking_client_keys", container: "projects", column: "project_id", max: 100 },
+  message: "A project can have at most 100 client keys; remove those that nothing uses",
+};
+
+export async function addClientKey(tx: Tx, projectId: number): Promise<ClientKeyRow> {
+  await refuseMore(tx, KEYS_BOUND, projectId);
+  return tx
     .insertInto("error_tracking_client_keys")
     .values({ project_id: projectId, public_key: `flet_${randomBytes(16).toString("hex")}` })
     .returning(CLIENT_KEY)
     .executeTakeFirstOrThrow();
+}
 
 export async function removeClientKey(tx: Tx, projectId: number, id: number): Promise<ClientKeyRow> {
   const key = await tx

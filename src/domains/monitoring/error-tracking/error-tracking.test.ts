@@ -52,6 +52,17 @@ async function newKey(path: string): Promise<Key> {
   return body;
 }
 
+test("a project has at most a hundred client keys", async () => {
+  const project = await newProject();
+  await sql`insert into error_tracking_client_keys (project_id, public_key)
+    select ${project.id}, 'flet_' || md5(${String(project.id)} || ' ' || k) from generate_series(1, 99) k`.execute(
+    app.services.db.write,
+  );
+  await newKey(project.keys);
+  const { status, text } = await app.post(project.keys, by());
+  assert.deepEqual([status, /at most 100 client keys/.test(text)], [422, true], text);
+});
+
 describe("the settings of error tracking", () => {
   test("GET and PATCH without settings are 404, and PATCH creates none", async () => {
     const project = await newProject();

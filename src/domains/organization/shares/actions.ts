@@ -4,6 +4,7 @@ import type { GroupSeen, ProjectSeen } from "#access/containers.ts";
 import { live } from "#access/levels.ts";
 import type { Tx } from "#db/database.ts";
 import { badRequest, conflict, forbidden, missing } from "#lib/refusal.ts";
+import { type Bound, refuseMore } from "#domains/foundation/row-bounds.ts";
 import { refusePastDay } from "#domains/organization/members/actions.ts";
 import type { Kind } from "./queries.ts";
 
@@ -61,18 +62,24 @@ async function addShare(
   { group_access: level, expires_at = null }: ShareTerms,
 ): Promise<NewShareRow> {
   const shared = sql.ref(`${kind}_id`);
-  // An expired share is overwritten.
+  // Expired shares neither count nor stand in the way of a new one.
+  await sql`delete from shares where ${shared} = ${id} and not ${sql.raw(live("shares"))}`.execute(tx);
+  await refuseMore(tx, sharesBound(kind), id);
   const { rows } = await sql<NewShareRow>`
     insert into shares (${shared}, with_group_id, access_level, expires_at)
     values (${id}, ${withGroupId}, ${level}, ${expires_at})
-    on conflict (${shared}, with_group_id) where ${shared} is not null do update
-      set access_level = excluded.access_level, expires_at = excluded.expires_at, created_at = excluded.created_at
-      where not ${sql.raw(live("shares"))}
+    on conflict (${shared}, with_group_id) where ${shared} is not null do nothing
     returning id, with_group_id, access_level, expires_at`.execute(tx);
   const [share] = rows;
   if (!share) throw conflict(`The ${kind} is already shared with this group`);
   return share;
 }
+
+/** Everybody's level in a project or group is read with all of its shares, in a statement that others wait for. */
+const sharesBound = (kind: Kind): Bound => ({
+  ...{ table: "shares", column: `${kind}_id`, container: kind === "project" ? "projects" : "namespaces", max: 100 },
+  message: `A ${kind} can be shared with at most 100 groups; invite a group above some of them`,
+});
 
 /** What is shared, with the caller's own level in it. */
 interface Shared {

@@ -55,6 +55,27 @@ describe("shares of a project", () => {
     assert.deepEqual((await get(`/projects/${id}`, owner.token)).shared_with_groups, []);
   });
 
+  test("a project is shared with at most a hundred groups; expired shares make room", async () => {
+    const id = await insert.project(group);
+    const { write } = app.services.db;
+    const groups: number[] = [];
+    for (let count = 0; count < 101; count++) groups.push(await insert.group());
+    const [other = 0, ...others] = groups;
+    await write
+      .insertInto("shares")
+      .values(others.map((with_group_id) => ({ project_id: id, with_group_id, access_level: 20 })))
+      .execute();
+    const wanted = { group_id: other, group_access: 20 };
+    const refused = await share(id, owner.token, wanted);
+    assert.deepEqual([refused.status, /at most 100 groups/.test(refused.text)], [422, true], refused.text);
+    await write
+      .updateTable("shares")
+      .set({ expires_at: dayFromNow(-1) })
+      .where("with_group_id", "=", others[0] ?? 0)
+      .execute();
+    assert.equal((await share(id, owner.token, wanted)).status, 201);
+  });
+
   test("a share above the caller's own level cannot be removed", async () => {
     const [maintainer, administrator] = [await app.makeUser(), await app.makeUser({ admin: true })];
     const id = await insert.project(group);
