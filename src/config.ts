@@ -95,6 +95,12 @@ const settings = {
     true,
   ),
   rateLimits: onOff("FAIRLEAD_RATE_LIMITS", "on", "Limit how many requests one caller may send"),
+  contentLimitUser: wholeNumber(
+    "FAIRLEAD_CONTENT_LIMIT_USER",
+    2 ** 25,
+    "Characters of issues, comments and everything else outside repositories that a user may store in a minute",
+    [2 ** 20, 2 ** 31 - 1],
+  ),
   rateLimitUser: wholeNumber("FAIRLEAD_RATE_LIMIT_USER", 2000, "Requests a minute for a signed-in user", [
     1,
     2 ** 31 - 1,

@@ -82,6 +82,8 @@ interface Common {
   readonly consumer: Consumer;
   /** Reserves memory for a response before it is built; throws 503 if the process or this caller holds too much. */
   reserveMemory(bytes: number): void;
+  /** Counts text that a write copies, as that of its parameters is counted; throws 429 if the caller stored too much. */
+  countContent(characters: number): void;
   /** The value of a request header, named in lower case. */
   header(name: string): string | undefined;
   setHeader(name: string, value: string): void;

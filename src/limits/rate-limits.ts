@@ -27,9 +27,9 @@ export interface Budget {
 /** A user by id, since numbers are cheaper to look up than strings, or any other caller by a string of its own. */
 export type Caller = number | string;
 
-/** Counts the requests of each caller in fixed windows of one minute. */
+/** Counts what each caller uses of a budget, in fixed windows of one minute. */
 export interface Limiter {
-  take(caller: Caller, name: string, limit: number): Budget;
+  take(caller: Caller, name: string, limit: number, amount?: number): Budget;
   /** Returns the counts that changed since the last call, of callers that may reach a limit in sum over all processes. */
   drain(): { minute: number; counts: ReadonlyMap<string, number> };
   /** Sets what other processes counted for some callers in this minute. */
@@ -62,9 +62,9 @@ export function makeLimiter(now: () => number, maxCallers = MAX_CALLERS): Limite
   const countOf = (caller: Caller) => counts.get(caller) ?? exhausted.get(caller) ?? 0;
 
   return {
-    take(caller, name, limit) {
+    take(caller, name, limit, amount = 1) {
       startMinute(now());
-      const own = countOf(caller) + 1;
+      const own = countOf(caller) + amount;
       const observed = own + (others.size === 0 ? 0 : (others.get(sharedKey(caller)) ?? 0));
       if (observed < limit) store(counts, caller, own);
       else {
@@ -116,7 +116,21 @@ export function takeBudget(
 
 export function refuseOverBudget(budget: Budget, limit: LimitClass, now: number) {
   if (budget.observed <= budget.limit) return;
-  const wait = Math.max(budget.reset - Math.floor(now / 1000), 1);
+  const wait = secondsUntil(budget, now);
   if (limit === "ingestion") throw unavailable(wait);
   throw new Refusal("too many", "429 Too Many Requests", { retryAfter: wait });
+}
+
+const secondsUntil = ({ reset }: Budget, now: number) => Math.max(reset - Math.floor(now / 1000), 1);
+
+const CONTENT_UNIT = 1024;
+
+/** Draws on the characters that a user may store in a minute; refused if they are exhausted. */
+export function takeContent(limiter: Limiter, config: Config, userId: Caller, characters: number, now: number) {
+  const limit = Math.ceil(config.contentLimitUser / CONTENT_UNIT);
+  const amount = Math.ceil(characters / CONTENT_UNIT);
+  const budget = limiter.take(`content ${userId}`, "throttle_content", limit, amount);
+  if (budget.observed <= limit) return;
+  const message = `You can store at most ${config.contentLimitUser} characters a minute; try again later`;
+  throw new Refusal("too many", message, { retryAfter: secondsUntil(budget, now) });
 }

@@ -6,6 +6,7 @@ import { parseJson } from "#http/params/json.ts";
 import { readMultipart } from "#http/params/multipart.ts";
 import { merge, type RawSet, snakeCase } from "#http/params/raw.ts";
 import { unlessModifiedSince } from "#http/preconditions.ts";
+import { countContent, lengthOfTexts } from "#http/rate-limits.ts";
 import { linkTo } from "#http/request.ts";
 import type { Route } from "#http/route.ts";
 import { authorize, type Granted } from "./authorize.ts";
@@ -26,8 +27,12 @@ export async function bind(
   // A slow sender may have lost their rights while the body arrived.
   const isLate = received.isBodyDeferred || bytes !== undefined;
   const current = isLate ? await authorize(route, received, await identity.reauthenticate()) : granted;
+  if (!route.isRead && !storesInRepositories(route)) countContent(route.services, exchange, lengthOfTexts(params));
   return contextFor(route, exchange, received, identity, current, params, bytes);
 }
+
+/** Repositories have a quota of their own. */
+const storesInRepositories = ({ endpoint }: Route) => endpoint.maxBodyBytes !== undefined;
 
 /** The typed parameters of a request; a deferred body is read now. */
 export const readParams = (route: Route, exchange: Exchange, received: Received): object | Promise<object> =>
@@ -76,6 +81,7 @@ function contextFor(
     requestId: exchange.id,
     consumer: consumerFor(exchange),
     reserveMemory: (bytes) => reserveMemory(exchange, bytes),
+    countContent: (characters) => countContent(services, exchange, characters),
     header: (name) => request.headers[name]?.toString(),
     setHeader,
     ignored: (name) => void exchange.ignored.add(name),

@@ -35,12 +35,16 @@ export async function targetOfMove(
   return target;
 }
 
+interface IssueMoveWrite extends IssueWrite {
+  countContent(characters: number): void;
+}
+
 /**
  * Moves an issue to another project: a new issue there, and the old one is closed and refers to it. The new one has the
  * labels and the milestone that its project has by the same names, and copies of the comments. The issue is locked
  * before the counter of the target, as in every other write, so that no two wait for each other.
  */
-export async function moveIssue(write: IssueWrite, target: ProjectSeen, iid: number): Promise<IssueRow> {
+export async function moveIssue(write: IssueMoveWrite, target: ProjectSeen, iid: number): Promise<IssueRow> {
   const { tx, project, actor } = write;
   const issue = await lockIssue(tx, project, actor, iid);
   if (issue.moved_to_id !== null) throw badRequest("Cannot move an issue that has already been moved");
@@ -59,7 +63,7 @@ export async function moveIssue(write: IssueWrite, target: ProjectSeen, iid: num
         closed_by_id = coalesce(old.closed_by_id, ${actor.user.id}), updated_at = now(), moved_to_id = issue.id
       from issue where old.id = ${issue.id}`,
   });
-  await copyComments(tx, issue.id, created.id);
+  write.countContent(await copyComments(tx, issue.id, created.id));
   await moveTodos(tx, issue.id, created.id);
   await moveSubscriptions(tx, issue.id, created.id);
   await recordMove(write, { project, issue }, { project: target, issue: created });

@@ -55,10 +55,10 @@ const MAX_COPIED_BYTES = 8 * 1024 ** 2;
 
 /**
  * Copies the comments of an issue to another one with their authors, times and discussions, the oldest first. The caller
- * has locked the issue, so that no comment is added meanwhile.
+ * has locked the issue, so that no comment is added meanwhile. Returns how many bytes they have.
  */
-export async function copyComments(tx: Tx, fromIssueId: number, toIssueId: number): Promise<void> {
-  await sql`
+export async function copyComments(tx: Tx, fromIssueId: number, toIssueId: number): Promise<number> {
+  const { rows } = await sql<{ bytes: number }>`
     with copied as materialized (
       select old.*, nextval(pg_get_serial_sequence('notes', 'id')) as new_id
       from (
@@ -67,9 +67,12 @@ export async function copyComments(tx: Tx, fromIssueId: number, toIssueId: numbe
         from notes where issue_id = ${fromIssueId} and not system order by id
       ) old
       where old.bytes <= ${sql.lit(MAX_COPIED_BYTES)}
+    ), inserted as (
+      insert into notes (id, issue_id, author_id, body, internal, discussion_id, created_at, updated_at)
+      select new_id, ${toIssueId}, author_id, body, internal,
+        case when discussion_id is not null then min(new_id) over (partition by discussion_id) end, created_at, updated_at
+      from copied
     )
-    insert into notes (id, issue_id, author_id, body, internal, discussion_id, created_at, updated_at)
-    select new_id, ${toIssueId}, author_id, body, internal,
-      case when discussion_id is not null then min(new_id) over (partition by discussion_id) end, created_at, updated_at
-    from copied`.execute(tx);
+    select coalesce(max(bytes), 0)::integer as bytes from copied`.execute(tx);
+  return rows[0]?.bytes ?? 0;
 }
