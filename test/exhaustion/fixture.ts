@@ -6,6 +6,7 @@ import { type Installation, type User, type Project, startInstallation } from "#
 import { gitOutput } from "#test/support/git.ts";
 import { HOSTILE, manyRefs } from "#test/support/hostile-repositories.ts";
 import { AS_IN_PRODUCTION } from "#test/support/limits.ts";
+import { type SmtpServer, startSmtp } from "#test/support/smtp.ts";
 import { type ClientKey, type SshTools, sshTools } from "#test/support/ssh.ts";
 
 const HONEST_FILES = 10;
@@ -14,6 +15,7 @@ const LARGE_FILES = 12;
 const LARGE_FILE_BYTES = 4_000_000;
 /** The largest file that fits into JSON. */
 const JSON_FILE_BYTES = 9_900_000;
+const SMTP_DELAY_MS = 100;
 
 /** Fewer refs, since git syncs each pushed ref on its own. */
 const REPOSITORIES = { ...HOSTILE, "many refs": (directory: string) => manyRefs(directory, { branches: 1_000 }) };
@@ -32,12 +34,20 @@ export interface Fixture {
   readonly hostile: Readonly<Record<HostileName, HostileProject>>;
   /** A public repository whose clone exceeds all buffers. */
   readonly large: Project;
+  /** A mail server that takes its time. */
+  readonly smtp: SmtpServer;
   close(): Promise<void>;
 }
 
 export async function createFixture(progress: (text: string) => void, blocks: string): Promise<Fixture> {
   const directory = await mkdtemp(join(tmpdir(), "fairlead-exhaustion-"));
-  const installation = await startInstallation({ ...AS_IN_PRODUCTION, ...instrumented(blocks) });
+  const smtp = await startSmtp({ onMailFrom: (_from, _session, done) => void setTimeout(done, SMTP_DELAY_MS) });
+  const installation = await startInstallation({
+    ...AS_IN_PRODUCTION,
+    ...instrumented(blocks),
+    FAIRLEAD_SMTP_URL: smtp.url,
+    FAIRLEAD_OUTBOUND_ALLOW: "127.0.0.0/8",
+  });
   const tools = await sshTools();
   await installation.server().sshReady();
   const honest = await withKey(installation, tools, await installation.createUser("ada"));
@@ -67,9 +77,11 @@ export async function createFixture(progress: (text: string) => void, blocks: st
     attacker,
     hostile: hostile as Record<HostileName, HostileProject>,
     large,
+    smtp,
     async close() {
       await tools.close();
       await installation.close();
+      await smtp.close();
       await rm(directory, { recursive: true, force: true });
     },
   };

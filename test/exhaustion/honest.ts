@@ -20,9 +20,16 @@ export interface HonestCaller {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** Requests that use the connections of point reads, those of lists, and a transaction. */
+const REQUESTS = [
+  { method: "GET", path: "/user" },
+  { method: "GET", path: "/projects?membership=true" },
+  { method: "PUT", path: "/user/status", body: { message: "Working" } },
+];
+
 /** What the caller measured. */
 export interface Experience {
-  /** Milliseconds of each `GET /user`. */
+  /** Milliseconds of each request. */
   readonly requests: readonly number[];
   /** Seconds of each clone. */
   readonly clones: readonly number[];
@@ -48,13 +55,15 @@ async function call({ url, token, clones, directory, env }: HonestCaller, isStop
   const problems: string[] = [];
   const agent = new Agent({ keepAlive: true });
 
-  const getUser = async () => {
+  const ask = async ({ method, path, body }: (typeof REQUESTS)[number]) => {
     const started = performance.now();
-    const sent = request(`${url}/api/v4/user`, { agent, headers: { "private-token": token } });
-    sent.setTimeout(REQUEST_TIMEOUT_MS, () => sent.destroy(new Error("no answer in time"))).end();
+    const headers = { "private-token": token, ...(body && { "content-type": "application/json" }) };
+    const sent = request(`${url}/api/v4${path}`, { agent, method, headers });
+    sent.setTimeout(REQUEST_TIMEOUT_MS, () => sent.destroy(new Error("no answer in time")));
+    sent.end(body && JSON.stringify(body));
     const [answer] = (await once(sent, "response")) as [IncomingMessage];
     for await (const _ of answer);
-    if (answer.statusCode !== 200) problems.push(`GET /user answered ${answer.statusCode}`);
+    if (answer.statusCode !== 200) problems.push(`${method} ${path} answered ${answer.statusCode}`);
     requests.push(performance.now() - started);
   };
   const clone = async (address: string) => {
@@ -75,8 +84,10 @@ async function call({ url, token, clones, directory, env }: HonestCaller, isStop
 
   const requesting = (async () => {
     while (!isStopped()) {
-      await getUser().catch((error: unknown) => problems.push(`GET /user: ${String(error)}`));
-      await pause(INTERVAL_MS);
+      for (const each of REQUESTS) {
+        await ask(each).catch((error: unknown) => problems.push(`${each.method} ${each.path}: ${String(error)}`));
+        await pause(INTERVAL_MS);
+      }
     }
   })();
   for (let at = 0; !isStopped(); at++) await clone(clones[at % clones.length] ?? "");

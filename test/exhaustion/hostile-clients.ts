@@ -8,15 +8,27 @@ import type { Fixture } from "./fixture.ts";
 const ATTACKING_ADDRESS = "127.0.0.2";
 const TIMEOUT_MS = 60_000;
 
+export interface HostileRequest {
+  readonly path: string;
+  readonly method?: string;
+  readonly token?: string;
+  readonly body?: object;
+}
+
 /** A client that sends many requests and reads the answers. */
 export function hostileApi({ installation }: Fixture) {
   const agent = new Agent({ keepAlive: true, localAddress: ATTACKING_ADDRESS, maxSockets: 200 });
   const { url } = installation.server();
   return {
     /** The status and size of an answer. */
-    async get(path: string): Promise<{ status: number; bytes: number }> {
-      const sent = request(`${url}/api/v4${path}`, { agent });
-      sent.setTimeout(TIMEOUT_MS, () => sent.destroy(new Error("no answer in time"))).end();
+    async send({ path, method = "GET", token, body }: HostileRequest) {
+      const headers = {
+        ...(token !== undefined && { "private-token": token }),
+        ...(body && { "content-type": "application/json" }),
+      };
+      const sent = request(`${url}/api/v4${path}`, { agent, method, headers });
+      sent.setTimeout(TIMEOUT_MS, () => sent.destroy(new Error("no answer in time")));
+      sent.end(body && JSON.stringify(body));
       const [answer] = (await once(sent, "response")) as [IncomingMessage];
       let bytes = 0;
       for await (const chunk of answer) bytes += (chunk as Buffer).length;

@@ -85,6 +85,87 @@ export const PLANTS: readonly Plant[] = [
     changes: [{ file: "src/lib/transfer-rate.ts", from: "windowMs: 60_000", to: "windowMs: 6_000_000" }],
   },
   {
+    name: "the places of a segment",
+    attack: "a path with many places",
+    changes: [
+      { file: "src/access/paths.ts", from: "MAX_PLACES = 4", to: "MAX_PLACES = 1e9" },
+      { file: "src/access/paths.ts", from: "      union\n", to: "      union all\n" },
+      { file: "src/db/database.ts", from: "statementTimeout: pointTimeout", to: "statementTimeout" },
+    ],
+  },
+  {
+    name: "the number of labels of an item",
+    attack: "labels of an item",
+    changes: [
+      { file: "src/domains/planning/items/labels.ts", from: ".length > MAX_LABELS)", to: ".length > 1e9)" },
+      { file: "src/domains/planning/labels/views.ts", from: "limit ${sql.lit(MAX_LABELS)}", to: "" },
+    ],
+  },
+  {
+    name: "the length in which tasks are counted",
+    attack: "tasks in long descriptions",
+    changes: [{ file: "src/domains/planning/issues/tasks.ts", from: ".slice(0, MAX_UNCOUNTED_LENGTH)", to: "" }],
+  },
+  {
+    name: "the budget of descriptions",
+    attack: "long descriptions",
+    changes: [
+      {
+        file: "src/domains/planning/items/descriptions.ts",
+        from: "MAX_TEXT_BYTES = 4 *",
+        to: "MAX_TEXT_BYTES = 4096 *",
+      },
+    ],
+  },
+  {
+    name: "the length in which mentions are looked for",
+    attack: "mentions in long notes",
+    changes: [
+      {
+        file: "src/domains/planning/items/mentions.ts",
+        from: "MAX_MENTIONING_LENGTH = 64 *",
+        to: "MAX_MENTIONING_LENGTH = 1024 *",
+      },
+    ],
+  },
+  {
+    name: "the one connection of a transaction",
+    attack: "issues created at once",
+    changes: [
+      {
+        file: "src/domains/planning/issues/new-issue.ts",
+        from: "surroundingsOfNew(databases, db, draft, write)",
+        to: "surroundingsOfNew(databases, databases.write, draft, write)",
+      },
+      { file: "src/db/pool.ts", from: "shares: [\n", to: "shares: true ? [] : [\n" },
+    ],
+  },
+  {
+    name: "the turns and shares of connections",
+    attack: "costly filters",
+    changes: [
+      { file: "src/db/pool.ts", from: "principal ?? `anonymous ${network}`", to: '"everybody"' },
+      { file: "src/db/pool.ts", from: "shares: [\n", to: "shares: true ? [] : [\n" },
+      { file: "src/db/pool.ts", from: "(reads && caller.principal === undefined ? anonymous : main)", to: "main" },
+    ],
+  },
+  {
+    name: "the queue of probes",
+    attack: "probes of a silent host",
+    changes: [{ file: "src/domains/infrastructure/clusters/jobs.ts", from: '"outbound"', to: '"default"' }],
+  },
+  {
+    name: "the queue of news",
+    attack: "mentions of many people",
+    changes: [
+      {
+        file: "src/domains/planning/items/notifications.ts",
+        from: '{ ...retried, queue: "notifications" }',
+        to: "{ ...retried }",
+      },
+    ],
+  },
+  {
     name: "the count of key exchanges",
     attack: "key exchanges before signing in",
     changes: [
