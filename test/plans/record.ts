@@ -7,8 +7,11 @@ export interface Recorded {
   rows?: number;
 }
 
+/** Statements that read, also those that write with it. */
+const READS = /^\s*(select|with)\b/i;
+
 /** The statements that the driver sent during `work`. */
-export async function recordStatements(work: () => Promise<void>): Promise<Recorded[]> {
+export async function recordStatements(work: () => Promise<void>, kinds = READS): Promise<Recorded[]> {
   const recorded: Recorded[] = [];
   const { query } = pg.Client.prototype;
   pg.Client.prototype.query = function (
@@ -17,7 +20,7 @@ export async function recordStatements(work: () => Promise<void>): Promise<Recor
     ...rest: never[]
   ) {
     const result = (query as (...args: unknown[]) => unknown).call(this, given, ...rest);
-    if (typeof given.text === "string" && /^\s*(select|with)\b/i.test(given.text)) {
+    if (typeof given.text === "string" && kinds.test(given.text)) {
       const statement: Recorded = { text: given.text, values: given.values ?? [] };
       recorded.push(statement);
       if (result instanceof Promise)
