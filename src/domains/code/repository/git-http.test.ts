@@ -635,7 +635,8 @@ describe("git over HTTP", () => {
       const [answer] = (await once(sent, "response")) as [IncomingMessage];
       await once(answer, "data");
       answer.pause();
-      assert.equal(gitChildren().length, 1);
+      // The push before may still be looked at by another git.
+      await until("git waits", async () => gitChildren().length === 1);
       sent.destroy();
       await until("git ended", async () => gitChildren().length === 0);
     });
