@@ -30,7 +30,10 @@ export const MAIL_ATTACKS: readonly Attack[] = [
         const { id } = await fixture.installation.call<{ id: number }>("POST", `${path}/user`, { token, body });
         await api.send({ path: `${path}/${id}/probe`, method: "POST", token });
       }
-      const outcome = await mailToSomebody(fixture, "is mentioned", (person) => mention(fixture, project, [person]));
+      // By somebody else: the other attack may have used up the attacker's mail of the hour.
+      const outcome = await mailToSomebody(fixture, "is mentioned", (person) =>
+        mention(fixture, fixture.honest, project, [person]),
+      );
       await until(deadline);
       api.close();
       await silent.close();
@@ -42,7 +45,7 @@ export const MAIL_ATTACKS: readonly Attack[] = [
     async run(fixture, deadline) {
       const project = await makeProject(fixture);
       const people = await makePeople(fixture, PEOPLE);
-      for (let n = 0; n < COMMENTS; n++) await mention(fixture, project, people);
+      for (let n = 0; n < COMMENTS; n++) await mention(fixture, fixture.attacker, project, people);
       const outcome = await mailToSomebody(fixture, "forgot the password", ({ email }) => requestReset(fixture, email));
       await until(deadline);
       return outcome;
@@ -74,7 +77,12 @@ async function makeProject({ installation, attacker: { token } }: Fixture): Prom
   return id;
 }
 
-async function mention({ installation, attacker: { token } }: Fixture, project: number, people: readonly Person[]) {
+async function mention(
+  { installation }: Fixture,
+  { token }: Pick<Fixture["attacker"], "token">,
+  project: number,
+  people: readonly Person[],
+) {
   const body = { body: people.map(({ username }) => `@${username}`).join(" ") };
   await installation.call("POST", `/projects/${project}/issues/1/notes`, { token, body });
 }
