@@ -137,10 +137,10 @@ interface ErrorTrackingSettingsTable {
 interface EventsTable {
   id: Generated<number>;
   created_at: Generated<string>;
-  project_id: number;
+  project_id: number | null;
   author_id: number;
   action: number;
-  target_type: string | null;
+  target_type: "Epic" | "Issue" | "MergeRequest" | "Milestone" | "Note" | null;
   target_id: number | null;
   push_action: "created" | "removed" | "pushed" | null;
   ref_type: "branch" | "tag" | null;
@@ -151,6 +151,7 @@ interface EventsTable {
   commit_title: string | null;
   ref_count: number | null;
   key_id: number | null;
+  group_id: number | null;
 }
 
 interface FollowsTable {

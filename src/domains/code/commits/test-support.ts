@@ -55,6 +55,7 @@ export async function testRepository(app: TestApp, payload: object = {}) {
         .selectFrom("events")
         .select(["push_action", "ref_type", "ref", "commit_from", "commit_to", "commit_count", "author_id"])
         .where("project_id", "=", id)
+        .where("push_action", "is not", null)
         .orderBy("id")
         .execute(),
 

@@ -1,9 +1,10 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { type Actor, isAdministrator } from "#access/principal.ts";
 import { live } from "#access/levels.ts";
 import { LEVELS } from "#access/roles.ts";
 import type { Tx } from "#db/database.ts";
 import { badFields, conflict, forbidden, missing, Refusal } from "#lib/refusal.ts";
+import { membershipEvents } from "#domains/foundation/events/record.ts";
 import type { MemberContainer } from "./access.ts";
 import { requireAnotherOwner } from "./owners.ts";
 
@@ -44,14 +45,17 @@ export async function addMembers(write: MemberWrite, whom: Whom, terms: Membersh
   const column = columnOf(container);
   // An expired membership is overwritten.
   const { rows } = await sql<{ user_id: number }>`
-    insert into members (user_id, ${column}, access_level, expires_at, created_by_id)
-    select user_id, ${container.id}, ${terms.access_level}, ${terms.expires_at ?? null}, ${actor.user.id}
-    from unnest(${ids}::bigint[]) user_id
-    on conflict (${column}, user_id) where ${column} is not null do update
-      set access_level = excluded.access_level, expires_at = excluded.expires_at,
-        created_by_id = excluded.created_by_id, created_at = excluded.created_at, updated_at = excluded.updated_at
-      where not ${sql.raw(live("members"))}
-    returning user_id`.execute(tx);
+    with added as (
+      insert into members (user_id, ${column}, access_level, expires_at, created_by_id)
+      select user_id, ${container.id}, ${terms.access_level}, ${terms.expires_at ?? null}, ${actor.user.id}
+      from unnest(${ids}::bigint[]) user_id
+      on conflict (${column}, user_id) where ${column} is not null do update
+        set access_level = excluded.access_level, expires_at = excluded.expires_at,
+          created_by_id = excluded.created_by_id, created_at = excluded.created_at, updated_at = excluded.updated_at
+        where not ${sql.raw(live("members"))}
+      returning user_id, project_id
+    ), happened as (${membershipEvents("joined", sql`select * from added`)})
+    select user_id from added`.execute(tx);
   if (rows.length < ids.length) throw alreadyMembers(users, new Set(rows.map(({ user_id }) => user_id)));
   return users;
 }
@@ -80,8 +84,11 @@ export async function removeMember(write: MemberWrite, userId: number): Promise<
   if (userId !== actor.user.id) refuseBeyond(write, before.access_level);
   if (before.access_level === LEVELS.owner) await requireAnotherOwner(tx, container, userId);
   const { rows } = await sql<{ at: string }>`
-    delete from members where ${columnOf(container)} = ${container.id} and user_id = ${userId}
-    returning now()::timestamptz(3) as at`.execute(tx);
+    with removed as (
+      delete from members where ${columnOf(container)} = ${container.id} and user_id = ${userId}
+      returning user_id, project_id
+    ), happened as (${membershipEvents("left", sql`select * from removed`)})
+    select now()::timestamptz(3) as at from removed`.execute(tx);
   return { ...before, at: rows[0]?.at ?? "" };
 }
 
@@ -90,24 +97,36 @@ export const BATCH_SIZE = 1000;
 
 /** Removes a batch of a user's memberships in and below a group that began before `until`; returns how many. */
 export async function removeBelow(tx: Tx, groupId: number, userId: number, until: string): Promise<number> {
-  const { numAffectedRows } = await sql`
-    delete from members where id in (
+  return removeMemberships(
+    tx,
+    "left",
+    sql`
       select m.id from members m join namespaces n on n.id = m.group_id
       where m.user_id = ${userId} and m.created_at <= ${until} and ${groupId} = any(n.traversal_ids)
       union all
       select m.id from members m join projects p on p.id = m.project_id join namespaces n on n.id = p.namespace_id
       where m.user_id = ${userId} and m.created_at <= ${until} and ${groupId} = any(n.traversal_ids)
-      limit ${sql.lit(BATCH_SIZE)})`.execute(tx);
-  return Number(numAffectedRows ?? 0);
+      limit ${sql.lit(BATCH_SIZE)}`,
+  );
 }
 
 /** Deletes a batch of expired memberships; returns how many. */
-export async function removeEnded(tx: Tx): Promise<number> {
-  const { numAffectedRows } = await sql`
-    delete from members where id in (
+export const removeEnded = (tx: Tx): Promise<number> =>
+  removeMemberships(
+    tx,
+    "expired",
+    sql`
       select id from members m where m.expires_at <= (now() at time zone 'UTC')::date
-      limit ${sql.lit(BATCH_SIZE)} for update skip locked)`.execute(tx);
-  return Number(numAffectedRows ?? 0);
+      limit ${sql.lit(BATCH_SIZE)} for update skip locked`,
+  );
+
+async function removeMemberships(tx: Tx, action: "left" | "expired", ids: RawBuilder<unknown>): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    with removed as (
+      delete from members where id in (${ids}) returning user_id, project_id
+    ), happened as (${membershipEvents(action, sql`select * from removed`)})
+    select count(*)::integer as count from removed`.execute(tx);
+  return rows[0]?.count ?? 0;
 }
 
 const columnOf = ({ kind }: MemberContainer) => sql.ref(`${kind}_id`);

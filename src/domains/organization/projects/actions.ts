@@ -9,6 +9,7 @@ import { isBranchName } from "#lib/branch-names.ts";
 import { type Problems, refuse, throwProblems } from "#lib/problems.ts";
 import { forbidden, missing } from "#lib/refusal.ts";
 import { avatarColumns, checkAvatar } from "#domains/foundation/avatars/images.ts";
+import { recordEvent } from "#domains/foundation/events/record.ts";
 import { checkVisibility, lockNamespace } from "#domains/foundation/namespaces/placement.ts";
 import { checkPath, checkProjectName } from "#domains/foundation/namespaces/validate.ts";
 import type { ContainerWriteContext } from "#domains/foundation/namespaces/write-context.ts";
@@ -69,6 +70,7 @@ export async function createProject(
     .returning("id")
     .executeTakeFirstOrThrow();
   await ensureOwner(tx, id, namespace);
+  await recordEvent(tx, creatorId, "created", { project_id: id });
   return id;
 }
 

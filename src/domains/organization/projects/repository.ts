@@ -3,7 +3,7 @@ import { FIRST_COMMIT_TITLE, firstCommit, README } from "#git/writing/first-comm
 import { isBranchName } from "#lib/branch-names.ts";
 import type { Consumer } from "#lib/consumer.ts";
 import { badFields } from "#lib/refusal.ts";
-import { recordPush } from "#domains/foundation/events/record.ts";
+import { recordPush } from "#domains/foundation/events/pushes.ts";
 import { addProjectRepository } from "#domains/storage/repositories/create.ts";
 import { repositoryCreation } from "#domains/storage/repositories/maintenance.ts";
 import { type StorageLocation, repositoryOf } from "#domains/storage/repositories/location.ts";

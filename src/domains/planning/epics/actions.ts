@@ -4,6 +4,7 @@ import type { Actor } from "#access/principal.ts";
 import { applyLabels, ofGroup } from "#domains/planning/items/labels.ts";
 import { newMentions, readersOfEpic } from "#domains/planning/items/mentions.ts";
 import type { Tx } from "#db/database.ts";
+import { recordEvent } from "#domains/foundation/events/record.ts";
 import { notify } from "#domains/planning/items/notifications.ts";
 import { refuseDeletion } from "#domains/planning/items/rights.ts";
 import { stateColumns, statesReached } from "#domains/planning/items/states.ts";
@@ -41,7 +42,10 @@ export async function changeEpic(write: EpicWrite, params: EpicChanges): Promise
   const mentions = newMentions(params.description ?? null, epic.description);
   const mentioned = await readersOfEpic(tx, changed, mentions);
   await updateTodos(tx, item, actor.user.id, { mentioned });
-  await notify(write.services, tx, item, actor.user.id, statesReached(columns), { mentioned });
+  const reached = statesReached(columns);
+  const target = { type: "Epic", id: epic.id } as const;
+  for (const state of reached) await recordEvent(tx, actor.user.id, state, { group_id: group.id }, target);
+  await notify(write.services, tx, item, actor.user.id, reached, { mentioned });
   return changed;
 }
 

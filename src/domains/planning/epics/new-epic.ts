@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { type GroupSeen, hasRole } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
 import type { Tx } from "#db/database.ts";
+import { creationEvent } from "#domains/foundation/events/record.ts";
 import { requireColor } from "#domains/planning/items/colors.ts";
 import { NO_VOTES } from "#domains/planning/items/counts.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
@@ -68,6 +69,7 @@ async function storeEpic(write: EpicWrite, params: Omit<NewEpic, "id">, parent?:
   const surroundings = await surroundingsOf(tx, [draft], write);
   const mentioned = await readersOfEpic(tx, draft, mentionsIn(draft.description));
   const created = await insertEpic(tx, draft, {
+    authorId: actor.user.id,
     id: await announce(write, mentioned),
     mentioned,
     labelIds: labels.map(({ id }) => id),
@@ -94,6 +96,7 @@ type Created = Pick<EpicRow, "id" | "iid" | "created_at" | "updated_at">;
 type Draft = Omit<DescribedEpic, keyof Created | "state" | "closed_at">;
 
 interface Besides {
+  readonly authorId: number;
   readonly id: number | undefined;
   readonly labelIds: readonly number[];
   readonly createdAt: string | undefined;
@@ -105,7 +108,7 @@ interface Besides {
 async function insertEpic(
   tx: Tx,
   draft: Draft,
-  { id, labelIds, createdAt, position, mentioned }: Besides,
+  { authorId, id, labelIds, createdAt, position, mentioned }: Besides,
 ): Promise<Created> {
   const givenId = idColumn(id);
   const { rows } = await sql<Created>`
@@ -122,6 +125,8 @@ async function insertEpic(
     ), recorded as (
       insert into label_events (epic_id, user_id, label_id, action)
       select id, ${draft.author_id}, unnest(${labelIds}::bigint[]), 'add' from epic
+    ), happened as (
+      ${creationEvent(authorId, { group_id: draft.group_id }, "Epic", sql`select id from epic`)}
     ), told as (${todosOf("epic_id", sql`select id from epic`, draft.author_id, { mentioned })})
     select * from epic`.execute(tx);
   const [created] = rows;

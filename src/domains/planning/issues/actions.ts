@@ -4,6 +4,7 @@ import type { Actor } from "#access/principal.ts";
 import type { ProjectSeen } from "#access/containers.ts";
 import type { Tx } from "#db/database.ts";
 import { unprocessable } from "#lib/refusal.ts";
+import { recordEvent } from "#domains/foundation/events/record.ts";
 import { applyLabels, ofProject } from "#domains/planning/items/labels.ts";
 import { newMentions, readersOfIssue } from "#domains/planning/items/mentions.ts";
 import { notify } from "#domains/planning/items/notifications.ts";
@@ -54,7 +55,10 @@ export async function changeIssue(write: IssueWrite, params: Static<typeof Issue
   const mentioned = await readersOfIssue(tx, changed, mentions);
   await completeAssignments(tx, issue.id, removed);
   await updateTodos(tx, item, actor.user.id, { assigned: added, mentioned });
-  const what = [...statesReached(columns), ...(isReassigned ? (["reassigned"] as const) : [])];
+  const reached = statesReached(columns);
+  const target = { type: "Issue", id: issue.id } as const;
+  for (const state of reached) await recordEvent(tx, actor.user.id, state, { project_id: project.id }, target);
+  const what = [...reached, ...(isReassigned ? (["reassigned"] as const) : [])];
   await notify(write.services, tx, item, actor.user.id, what, { assigned: added, unassigned: removed, mentioned });
   return changed;
 }

@@ -4,6 +4,7 @@ import { type ProjectSeen, requireUse, visibleProject } from "#access/containers
 import type { Actor } from "#access/principal.ts";
 import type { Databases } from "#db/database.ts";
 import { badRequest, forbidden, missing } from "#lib/refusal.ts";
+import { recordEvent } from "#domains/foundation/events/record.ts";
 import { labelsByName, ofProject } from "#domains/planning/items/labels.ts";
 import { copyComments } from "#domains/planning/items/notes.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
@@ -67,6 +68,8 @@ export async function moveIssue(write: IssueMoveWrite, target: ProjectSeen, iid:
   await moveTodos(tx, issue.id, created.id);
   await moveSubscriptions(tx, issue.id, created.id);
   await recordMove(write, { project, issue }, { project: target, issue: created });
+  if (issue.state === "opened")
+    await recordEvent(tx, actor.user.id, "closed", { project_id: project.id }, { type: "Issue", id: issue.id });
   return issues(tx).where("i.id", "=", created.id).executeTakeFirstOrThrow();
 }
 

@@ -3,6 +3,7 @@ import type { Static } from "typebox";
 import type { Databases, Db, Tx } from "#db/database.ts";
 import { type AuditEntry, insertAudit } from "#http/audit.ts";
 import type { AuditTarget } from "#http/endpoint.ts";
+import { creationEvent, projectActivity } from "#domains/foundation/events/record.ts";
 import { NO_COUNTS } from "#domains/planning/items/counts.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
 import { labelsByName, type NamedLabel, ofProject } from "#domains/planning/items/labels.ts";
@@ -168,6 +169,8 @@ export async function insertIssue(
     ), recorded as (
       insert into label_events (issue_id, user_id, label_id, action)
       select id, ${userId}, unnest(${labelIds}::bigint[]), 'add' from issue
+    ), happened as (${creationEvent(userId, { project_id: draft.project_id }, "Issue", sql`select id from issue`)}
+    ), active as (${projectActivity(draft.project_id)}
     ), told as (${todosOf("issue_id", sql`select id from issue`, userId, told)}), also as (${also})
     select * from issue`.execute(db);
   return rows[0]!;

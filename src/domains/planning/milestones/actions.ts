@@ -1,7 +1,9 @@
 import { sql } from "kysely";
 import type { ProjectSeen } from "#access/containers.ts";
+import type { Actor } from "#access/principal.ts";
 import type { Tx } from "#db/database.ts";
 import { badFields } from "#lib/refusal.ts";
+import { recordEvent } from "#domains/foundation/events/record.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
 import { type LabelContainer, ofProject } from "#domains/planning/items/labels.ts";
 import type { MilestoneChanges, NewMilestone } from "./params.ts";
@@ -14,12 +16,21 @@ import {
   milestones,
 } from "./queries.ts";
 
+interface MilestoneWrite {
+  readonly tx: Tx;
+  readonly actor: Actor;
+}
+
 const now = sql<string>`now()`;
 
 export const titleTaken = () => badFields({ title: ["has already been taken"] });
 
 /** Creates a milestone of a project or group; the groups above must not have one of this title either. */
-export async function createMilestone(tx: Tx, container: LabelContainer, given: NewMilestone): Promise<MilestoneRow> {
+export async function createMilestone(
+  { tx, actor }: MilestoneWrite,
+  container: LabelContainer,
+  given: NewMilestone,
+): Promise<MilestoneRow> {
   const title = checkedTitle(given.title);
   await refuseTaken(tx, container, title);
   const { description, start_date = null, due_date = null } = given;
@@ -32,14 +43,16 @@ export async function createMilestone(tx: Tx, container: LabelContainer, given: 
     insert into milestones (${column}, iid, title, description, start_date, due_date)
     select ${owner}, iid, ${title}, ${description || null}, ${start_date}, ${due_date} from counter
     returning id`.execute(tx);
-  return milestoneById(tx, rows[0]!.id);
+  const milestone = await milestoneById(tx, rows[0]!.id);
+  await happened(tx, actor, "created", milestone);
+  return milestone;
 }
 
 const STATES = { close: "closed", activate: "active" } as const;
 
 /** Changes a milestone of a project or group itself, not one of the groups above. */
 export async function changeMilestone(
-  tx: Tx,
+  { tx, actor }: MilestoneWrite,
   container: LabelContainer,
   { milestone_id, title: given, description, state_event, start_date, due_date }: MilestoneChanges,
 ): Promise<MilestoneRow> {
@@ -52,13 +65,21 @@ export async function changeMilestone(
     .$if(description !== undefined, (update) => update.set({ description: description || null }))
     .where("id", "=", milestone.id)
     .execute();
-  return milestoneById(tx, milestone.id);
+  const changed = await milestoneById(tx, milestone.id);
+  if (changed.state !== milestone.state)
+    await happened(tx, actor, changed.state === "closed" ? "closed" : "reopened", changed);
+  return changed;
 }
 
 /** Deletes a milestone. A job clears it on its issues; it no longer counts there: every read joins the milestones. */
-export async function removeMilestone(tx: Tx, container: LabelContainer, id: number): Promise<MilestoneRow> {
+export async function removeMilestone(
+  { tx, actor }: MilestoneWrite,
+  container: LabelContainer,
+  id: number,
+): Promise<MilestoneRow> {
   const milestone = await lockMilestoneToDelete(tx, container, id);
   await tx.deleteFrom("milestones").where("id", "=", milestone.id).execute();
+  await happened(tx, actor, "destroyed", milestone);
   return milestone;
 }
 
@@ -79,6 +100,16 @@ export async function promoteMilestone(tx: Tx, project: ProjectSeen, id: number)
     update milestones m set project_id = null, group_id = ${group_id}, iid = counter.iid, updated_at = now()
     from counter where m.id = ${milestone.id}`.execute(tx);
   return milestoneById(tx, milestone.id);
+}
+
+async function happened(
+  tx: Tx,
+  { user }: Actor,
+  action: "created" | "closed" | "reopened" | "destroyed",
+  { id, project_id, group_id }: MilestoneRow,
+) {
+  const place = project_id === null ? { group_id: group_id ?? 0 } : { project_id };
+  await recordEvent(tx, user.id, action, place, { type: "Milestone", id });
 }
 
 async function refuseTaken(tx: Tx, container: LabelContainer, title: string) {

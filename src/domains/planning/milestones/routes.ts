@@ -1,4 +1,5 @@
 import { inGroup, inProject } from "#access/containers.ts";
+import type { Actor } from "#access/principal.ts";
 import { type AuditTarget, type Conditional, endpoint, type WriteContext } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { type LabelContainer, ofGroup, ofProject } from "#domains/planning/items/labels.ts";
@@ -158,26 +159,26 @@ export const groupMilestones = {
   }),
 };
 
-type Write = WriteContext & { readonly site: string };
+type Write = WriteContext & { readonly actor: Actor; readonly site: string };
 
-async function create({ tx, audit, site }: Write, container: LabelContainer, given: NewMilestone) {
-  const milestone = await createMilestone(tx, container, given);
+async function create({ tx, actor, audit, site }: Write, container: LabelContainer, given: NewMilestone) {
+  const milestone = await createMilestone({ tx, actor }, container, given);
   audit(targetOf(milestone));
   return presentMilestone(site)(milestone);
 }
 
-async function change({ tx, audit, site }: Write, container: LabelContainer, given: MilestoneChanges) {
-  const milestone = await changeMilestone(tx, container, given);
+async function change({ tx, actor, audit, site }: Write, container: LabelContainer, given: MilestoneChanges) {
+  const milestone = await changeMilestone({ tx, actor }, container, given);
   audit(targetOf(milestone));
   return presentMilestone(site)(milestone);
 }
 
 async function remove(
-  { tx, audit, services, unlessModified }: WriteContext & Conditional,
+  { tx, actor, audit, services, unlessModified }: WriteContext & Conditional & { readonly actor: Actor },
   container: LabelContainer,
   id: number,
 ) {
-  const milestone = await removeMilestone(tx, container, id);
+  const milestone = await removeMilestone({ tx, actor }, container, id);
   unlessModified(milestone.updated_at);
   await services.jobs.add(tx, clearMilestone, { milestone_id: milestone.id });
   audit(targetOf(milestone));

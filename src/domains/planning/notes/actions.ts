@@ -4,6 +4,7 @@ import { hasRole } from "#access/containers.ts";
 import type { Tx } from "#db/database.ts";
 import type { WriteContext } from "#http/endpoint.ts";
 import { unprocessable } from "#lib/refusal.ts";
+import { type EventPlace, recordEvent } from "#domains/foundation/events/record.ts";
 import type { Item } from "#domains/planning/items/item.ts";
 import { mentionsIn, newMentions, readersOfNote } from "#domains/planning/items/mentions.ts";
 import { createNotes } from "#domains/planning/items/notes.ts";
@@ -51,11 +52,16 @@ export async function createComment(
   const createdAt = mayDate ? params.created_at : undefined;
   const authorId = of.actor.user.id;
   const [note] = await createNotes(tx, of, [{ body: params.body, authorId, internal, createdAt, discussionId }]);
+  if (!note) return noNote();
+  await recordEvent(tx, authorId, "commented", placeOf(of), { type: "Note", id: note.id });
   const mentioned = await readersOfNote(tx, of, mentionsIn(params.body), internal);
   await updateTodos(tx, of, authorId, { mentioned });
-  await notify(services, tx, of, authorId, ["commented"], { note_id: note?.id, mentioned });
-  return note ?? noNote();
+  await notify(services, tx, of, authorId, ["commented"], { note_id: note.id, mentioned });
+  return note;
 }
+
+const placeOf = ({ place, container }: NotesOf): EventPlace =>
+  place === "project" ? { project_id: container.id } : { group_id: container.id };
 
 /** Changes the body of a note. Its time of change stays the same if the body does. */
 export async function changeNote(

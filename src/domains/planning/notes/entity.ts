@@ -35,7 +35,7 @@ export type Note = Static<typeof Note>;
 
 export const presentNote = (
   row: NoteRow & { readonly body: string },
-  { column, id, iid, project_id }: NotesOf,
+  { column, id, iid, project_id }: Pick<NotesOf, "column" | "id" | "iid" | "project_id">,
   author: UserSummary | undefined,
 ): Note => ({
   id: row.id,

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { sql } from "kysely";
-import type { Tx } from "#db/database.ts";
 import { refusalOf } from "#db/errors.ts";
 import { isRemoval, type RefChange } from "#git/push-commands.ts";
 import { ZERO_ID } from "#git/refs.ts";
 import { GitFailed, type Repository } from "#git/storages/storage.ts";
 import { BACKGROUND } from "#lib/consumer.ts";
-import { describePush, recordPush, unrecorded } from "#domains/foundation/events/record.ts";
+import { describePush, recordPush, unrecorded } from "#domains/foundation/events/pushes.ts";
+import { projectActivity } from "#domains/foundation/events/record.ts";
 import { ghostUser } from "#domains/identity/users/ghost.ts";
 import { insertAudit } from "#http/audit.ts";
 import type { Services } from "#services.ts";
@@ -75,19 +74,13 @@ async function recordEvents(
     const due = choice === "all" ? events : await unrecorded(tx, project_id, intent.created_at, events);
     await recordPush(tx, by, due);
     if (due.length > 0 && intent.audit) await insertAudit(tx, intent.audit);
-    await noteActivity(tx, project_id);
+    await projectActivity(project_id).execute(tx);
     if (branch !== undefined) await adoptDefaultBranch(tx, repository, location, branch);
   });
 }
 
 const locationOf = ({ db }: Pick<Services, "db">, repositoryId: number) =>
   projectLocations(db.write).where("r.id", "=", repositoryId).executeTakeFirst();
-
-/** At most hourly, because an update of a project maintains ten indexes. */
-const noteActivity = (tx: Tx, projectId: number) =>
-  sql`
-    update projects set last_activity_at = now()
-    where id = ${projectId} and last_activity_at < now() - interval '1 hour'`.execute(tx);
 
 /** Completes a batch of pushes whose process died; returns how many it claimed. */
 export async function reconcilePushes(services: Services): Promise<number> {

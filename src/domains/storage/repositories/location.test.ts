@@ -62,7 +62,12 @@ describe("the repository of a project", () => {
   const used = async (id: number) => repositoryOf(app.services, await rowOf(id), BACKGROUND);
   const headOf = (id: number) => gitOutput(["--git-dir", pathOf(id), "symbolic-ref", "HEAD"], { cwd: "/" });
   const eventsOf = (id: number) =>
-    app.services.db.write.selectFrom("events").selectAll().where("project_id", "=", id).execute();
+    app.services.db.write
+      .selectFrom("events")
+      .selectAll()
+      .where("project_id", "=", id)
+      .where("push_action", "is not", null)
+      .execute();
   /** Pushes a commit with git. */
   const push = async (id: number, ...refs: string[]) => {
     await used(id);
