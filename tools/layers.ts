@@ -33,6 +33,7 @@ export const DOMAINS: readonly string[] = [
   "platform",
   "monitoring",
   "infrastructure",
+  "activity",
   "planning",
   "code",
   "organization",

@@ -2,6 +2,7 @@ import type { Constraints } from "#db/errors.ts";
 import type { SeedStep } from "#db/seed.ts";
 import type { Resources } from "#http/app.ts";
 import type { AnyJob } from "#jobs/define.ts";
+import { activity } from "./activity/index.ts";
 import { code } from "./code/index.ts";
 import { mergeDeletions } from "./foundation/deletions/deletions.ts";
 import type { Domain } from "./foundation/domain.ts";
@@ -23,6 +24,7 @@ export const domains: Readonly<Record<string, Domain>> = {
   organization,
   code,
   planning,
+  activity,
   infrastructure,
   monitoring,
   platform: platform(() => resources),

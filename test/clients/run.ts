@@ -26,6 +26,7 @@ const clients = [
       "python_notes.py",
       "python_todos.py",
       "python_notifications.py",
+      "python_events.py",
     ],
   },
   {
@@ -46,6 +47,7 @@ const clients = [
       "ruby_notes.rb",
       "ruby_todos.rb",
       "ruby_notifications.rb",
+      "ruby_events.rb",
     ],
   },
   {
@@ -66,6 +68,7 @@ const clients = [
       "gitbeaker-notes.ts",
       "gitbeaker-todos.ts",
       "gitbeaker-notifications.ts",
+      "gitbeaker-events.ts",
     ],
   },
 ];

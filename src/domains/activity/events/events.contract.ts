@@ -1,0 +1,66 @@
+import type { Contract, FixtureContext, Parent } from "#test/contract.ts";
+import { inProject, line, READ_USER } from "#test/matrix/line.ts";
+import { insert, insertForIds, membership, project } from "#test/matrix/rows.ts";
+import { FIRST, list } from "#test/plans/request.ts";
+
+const CREATED = 1;
+const JOINED = 8;
+const FOUND = [200, 200, 404] as const;
+const SIGNED_IN = { signedIn: true } as const;
+
+/** Three events of each project, by the acting user. */
+const makeInProjects = async ({ db, person }: FixtureContext, parents: readonly Parent[]) => {
+  const somebody = await person("author of events");
+  const rows = parents.flatMap(({ id, acting }) =>
+    [CREATED, JOINED, JOINED].map((action) => ({ project_id: id, author_id: acting ?? somebody, action })),
+  );
+  const made = await insert(db, "events", rows);
+  return parents.map((_, index) => made[3 * index]?.["id"] as number);
+};
+
+/** An event of each user, in a project of which they are a member. */
+async function makeOfUsers({ db, group }: FixtureContext, parents: readonly Parent[]) {
+  const groupId = await group("events");
+  const projects = await insertForIds(
+    db,
+    "projects",
+    parents.map(() => project(groupId)),
+    "path",
+  );
+  const projectOf = (index: number) => ({ project_id: projects[index] ?? 0 });
+  await insert(
+    db,
+    "members",
+    parents.map(({ id }, index) => membership(projectOf(index), id, "guest")),
+  );
+  const made = await insert(
+    db,
+    "events",
+    parents.map(({ id }, index) => ({ ...projectOf(index), author_id: id, action: JOINED })),
+  );
+  return made.map((row) => row["id"] as number);
+}
+
+export const contract: Contract = {
+  lines: {
+    "GET /events": line(401, 200, 200, READ_USER, { object: "event of a user", by: "scope" }),
+    "GET /users/:id/events": line(401, FOUND, FOUND, READ_USER, { object: "user" }),
+    "GET /projects/:id/events": inProject("viewer", 200, READ_USER, { ...SIGNED_IN, holds: "event" }),
+  },
+  plans: {
+    sample: `select project_id as project, author_id as author from events
+      where project_id is not null group by 1, 2 order by count(*) desc, 1, 2 limit 1`,
+    requests: ({ project: id, author }) => [
+      ...list(`/projects/${id}/events`, { places: FIRST }),
+      ...list(`/users/${author}/events`, { places: FIRST }),
+    ],
+    indexes: ({ project: id, author }) => ({
+      events_of_project: `/projects/${id}/events`,
+      events_of_author: `/users/${author}/events`,
+    }),
+  },
+  fixtures: {
+    event: { parents: ["project"], make: makeInProjects },
+    "event of a user": { parents: ["user"], make: makeOfUsers },
+  },
+};

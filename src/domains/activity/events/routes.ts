@@ -1,0 +1,65 @@
+import Type from "typebox";
+import { actingUserByIdOrName } from "#access/acting-users.ts";
+import { signedIn } from "#access/access.ts";
+import { inProject } from "#access/containers.ts";
+import { endpoint } from "#http/endpoint.ts";
+import { pageOf } from "#http/paging.ts";
+import { missing } from "#lib/refusal.ts";
+import { canSeeProfile } from "#domains/identity/users/access.ts";
+import { findAccount } from "#domains/identity/users/queries.ts";
+import { ProjectId } from "#domains/organization/projects/params.ts";
+import { ActivityEvent } from "./entity.ts";
+import { EventFilters, OwnEventFilters } from "./params.ts";
+import { eventsByAuthor, eventsOfOwnProjects, eventsOfProject, PAGING } from "./queries.ts";
+import { eventViews } from "./views.ts";
+
+const Events = pageOf(ActivityEvent, PAGING);
+const scopes = ["read_user"] as const;
+
+/** Feeds of what users did, as far as the caller may see it. */
+export const events = {
+  list: endpoint({
+    method: "GET",
+    path: "/events",
+    summary: "List one's own events, or those in all projects that one is a member of",
+    access: signedIn({ scopes }),
+    params: OwnEventFilters,
+    returns: Events,
+    async handle({ db, databases, actor, params, page, ...viewer }) {
+      const feed =
+        params.scope === "all"
+          ? await eventsOfOwnProjects(databases, actor, params)
+          : eventsByAuthor(db, actor.user.id, actor, params);
+      return eventViews(db, await page.rows(feed), viewer);
+    },
+  }),
+
+  listOfUser: endpoint({
+    method: "GET",
+    path: "/users/:id/events",
+    summary: "List the events of a user",
+    access: signedIn({ scopes }),
+    params: Type.Object({ id: Type.String({ description: "Id or username" }), ...EventFilters.properties }),
+    returns: Events,
+    async handle({ db, databases, actor, params, page, ...viewer }) {
+      const named = await actingUserByIdOrName(databases, params.id);
+      const user = named && (await findAccount(databases, named.id));
+      if (!user) throw missing("User");
+      // Nobody learns from the answer whether a hidden profile has events.
+      const authorId = canSeeProfile(actor, user) ? user.id : 0;
+      return eventViews(db, await page.rows(eventsByAuthor(db, authorId, actor, params)), viewer);
+    },
+  }),
+
+  listOfProject: endpoint({
+    method: "GET",
+    path: "/projects/:id/events",
+    summary: "List the events of a project",
+    access: inProject("viewer", { signedIn: true, scopes }),
+    params: Type.Object({ ...ProjectId.properties, ...EventFilters.properties }),
+    returns: Events,
+    async handle({ db, actor, project, params, page, ...viewer }) {
+      return eventViews(db, await page.rows(eventsOfProject(db, project, actor, params)), viewer);
+    },
+  }),
+};
