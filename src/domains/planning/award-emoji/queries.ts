@@ -1,11 +1,12 @@
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import { Refusal } from "#lib/refusal.ts";
+import type { ItemColumn } from "#domains/planning/items/item.ts";
 import { type NotesOf, requireNote } from "#domains/planning/notes/queries.ts";
 
 /** An issue, an epic or a note, by the column that names it. */
 export interface Awardable {
-  readonly column: "issue_id" | "epic_id" | "note_id";
+  readonly column: ItemColumn | "note_id";
   readonly id: number;
   /** The item that it is, or that the note is on. */
   readonly of: NotesOf;

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
+import type { ItemColumn } from "./item.ts";
 import { isSubscribed } from "./subscriptions.ts";
 import { issuesSeenIn, issueVisibleTo } from "./visibility.ts";
 
@@ -25,7 +26,7 @@ export interface IssueCounts extends Votes {
 export const NO_COUNTS: IssueCounts = { comments: 0, blocking: 0, subscribed: false, ...NO_VOTES };
 
 /** The votes of the rows of `i`, each by one lookup in an index. */
-const votesOf = (column: "issue_id" | "epic_id"): RawBuilder<unknown> => {
+const votesOf = (column: ItemColumn): RawBuilder<unknown> => {
   const count = (name: "thumbsup" | "thumbsdown") =>
     sql`(select count(*) from award_emoji a where ${sql.ref(`a.${column}`)} = i.id and a.name = ${sql.lit(name)})`;
   return sql`${count("thumbsup")} as upvotes, ${count("thumbsdown")} as downvotes`;

@@ -5,13 +5,13 @@ import { bigints, type Lookup } from "#db/loader.ts";
 import type { JobKind } from "#jobs/kind.ts";
 import { retried } from "#domains/foundation/mails/send.ts";
 import type { Services } from "#services.ts";
-import type { Item } from "./item.ts";
+import { type Item, ITEM_COLUMNS } from "./item.ts";
 
 const exact = { additionalProperties: false };
 const Ids = Type.Array(Type.Integer());
 
 const notification = {
-  item: Type.Object({ column: Type.Enum(["issue_id", "epic_id"]), id: Type.Integer() }, exact),
+  item: Type.Object({ column: Type.Enum(ITEM_COLUMNS), id: Type.Integer() }, exact),
   /** Who did it; they are not told. */
   author_id: Type.Integer(),
   /** What those who take part in the item or watch its container are told, too. */

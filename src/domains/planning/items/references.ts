@@ -1,3 +1,5 @@
+import { type ItemWord, SIGNS } from "./item.ts";
+
 /** What a reference to an issue or epic looks like: `#12`, `project#12`, `group/project#12`; epics have `&`. */
 export interface References {
   readonly short: string;
@@ -6,10 +8,8 @@ export interface References {
   readonly full: string;
 }
 
-const SIGNS = { issue: "#", epic: "&" } as const;
-
 /** The references to an item of the container `path`, as seen from `from`; both are full paths. */
-export function referencesTo(kind: keyof typeof SIGNS, iid: number, path: string, from: string): References {
+export function referencesTo(kind: ItemWord, iid: number, path: string, from: string): References {
   const short = `${SIGNS[kind]}${iid}`;
   return { short, relative: `${relativePath(path, from)}${short}`, full: `${path}${short}` };
 }
@@ -17,7 +17,7 @@ export function referencesTo(kind: keyof typeof SIGNS, iid: number, path: string
 /** The reference to an item in a text on one of the container `from`: short within it, full elsewhere. */
 export function referenceIn(
   from: string,
-  kind: keyof typeof SIGNS,
+  kind: ItemWord,
   { iid, path }: { readonly iid: number; readonly path: string },
 ): string {
   const { short, full } = referencesTo(kind, iid, path, from);

@@ -1,14 +1,17 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
 import type { Db, Tx } from "#db/database.ts";
-import type { Item } from "./item.ts";
+import { idOfRow, type Item, kindOf, rowsOf } from "./item.ts";
 
 /** Whether a user takes part in the row of `issues as i` or `epics as e`: wrote it, works on it or commented on it. */
 export function takesPart(column: Item["column"], userId: RawBuilder<unknown>): RawBuilder<boolean> {
-  const item = column === "issue_id" ? "i" : "e";
-  const isAssigned = sql`exists (select from issue_assignees a where a.issue_id = i.id and a.user_id = ${userId})`;
-  return sql`(${sql.ref(`${item}.author_id`)} = ${userId} or ${column === "issue_id" ? isAssigned : sql`false`}
-    or exists (select from notes c where ${sql.ref(`c.${column}`)} = ${sql.ref(`${item}.id`)} and not c.system
+  const { alias, assignees } = kindOf({ column });
+  const isAssigned = assignees
+    ? sql`exists (select from ${sql.table(assignees)} a
+        where ${sql.ref(`a.${column}`)} = ${idOfRow(column)} and a.user_id = ${userId})`
+    : sql`false`;
+  return sql`(${sql.ref(`${alias}.author_id`)} = ${userId} or ${isAssigned}
+    or exists (select from notes c where ${sql.ref(`c.${column}`)} = ${idOfRow(column)} and not c.system
       and c.author_id = ${userId}))`;
 }
 
@@ -16,17 +19,16 @@ export function takesPart(column: Item["column"], userId: RawBuilder<unknown>): 
 export function isSubscribed(column: Item["column"], actor: Actor | null): RawBuilder<boolean> {
   if (!actor) return sql`false`;
   const userId = sql`${actor.user.id}::bigint`;
-  const id = sql.ref(column === "issue_id" ? "i.id" : "e.id");
   return sql`coalesce(
-    (select s.subscribed from subscriptions s where ${sql.ref(`s.${column}`)} = ${id} and s.user_id = ${userId}),
+    (select s.subscribed from subscriptions s where ${sql.ref(`s.${column}`)} = ${idOfRow(column)} and s.user_id = ${userId}),
     ${takesPart(column, userId)}, false)`;
 }
 
 /** Whether a user gets the news of an item. */
 export async function isSubscribedTo(db: Db, { column, id }: Item, actor: Actor | null): Promise<boolean> {
-  const item = column === "issue_id" ? sql`issues i where i.id` : sql`epics e where e.id`;
   const { rows } = await sql<{ subscribed: boolean }>`
-    select ${isSubscribed(column, actor)} as subscribed from ${item} = ${id}`.execute(db);
+    select ${isSubscribed(column, actor)} as subscribed
+    from ${rowsOf(column)} where ${idOfRow(column)} = ${id}`.execute(db);
   return rows[0]?.subscribed ?? false;
 }
 

@@ -1,5 +1,5 @@
 import type { Tx } from "#db/database.ts";
-import type { Item } from "./item.ts";
+import type { Item, ItemWord } from "./item.ts";
 import { createNotes } from "./notes.ts";
 
 /**
@@ -11,7 +11,6 @@ export async function recordChanges(tx: Tx, item: Item, userId: number, bodies: 
   await createNotes(tx, item, drafts);
 }
 
-type Name = "issue" | "epic";
 type Columns = Readonly<Record<string, unknown>>;
 
 const inWords = new Intl.DateTimeFormat("en-US", { dateStyle: "long", timeZone: "UTC" });
@@ -19,7 +18,7 @@ const dateChanged = (name: string) => (_: unknown, to: unknown) =>
   to === null ? `removed ${name}` : `changed ${name} to ${inWords.format(new Date(String(to)))}`;
 
 /** What is said of a change of each column, in the order of the notes. */
-const SENTENCES: Readonly<Record<string, (from: unknown, to: unknown, name: Name) => string | false>> = {
+const SENTENCES: Readonly<Record<string, (from: unknown, to: unknown, name: ItemWord) => string | false>> = {
   title: (from, to) => `changed title from **{-${String(from)}-}** to **{+${String(to)}+}**`,
   description: () => "changed the description",
   confidential: (_, to, name) => (to ? `made the ${name} confidential` : `made the ${name} visible to everyone`),
@@ -39,7 +38,7 @@ const SENTENCES: Readonly<Record<string, (from: unknown, to: unknown, name: Name
 };
 
 /** Says what changes with the new values of some columns; columns that nobody would ask about are passed over. */
-export const changesOf = (name: Name, before: Columns, after: Columns): string[] =>
+export const changesOf = (name: ItemWord, before: Columns, after: Columns): string[] =>
   Object.entries(SENTENCES).flatMap(([column, say]) =>
     column in after ? say(before[column], after[column], name) || [] : [],
   );

@@ -3,7 +3,7 @@ import type { Actor } from "#access/principal.ts";
 import { groupVisibleTo } from "#access/visible.ts";
 import type { Db } from "#db/database.ts";
 import { type Answer, markTruncated } from "#domains/planning/items/answer.ts";
-import type { Item } from "#domains/planning/items/item.ts";
+import { idOfRow, type ItemColumn, rowsWithContainer } from "#domains/planning/items/item.ts";
 import { MAX_LABELS } from "#domains/planning/items/params.ts";
 import { type LabelDetailsRow, presentLabelDetails } from "./entity.ts";
 
@@ -22,19 +22,13 @@ interface LabelOfItem extends LabelDetailsRow {
   readonly bytes: number;
 }
 
-/** The namespace of an item, as `n`. */
-const CONTAINERS = {
-  issue_id: sql`join issues i on i.id = item.id join projects p on p.id = i.project_id join namespaces n on n.id = p.namespace_id`,
-  epic_id: sql`join epics e on e.id = item.id join namespaces n on n.id = e.group_id`,
-};
-
 /**
  * The labels of some items, each with at most as many as an item can have, sorted by name: the names, or more of each. A
  * label of a group that the item is no longer in is for those who may see that group.
  */
 export async function labelsOfItems(
   db: Db,
-  column: Item["column"],
+  column: ItemColumn,
   ids: readonly number[],
   withDetails: boolean,
   viewer: Answer & { readonly actor: Actor | null },
@@ -51,7 +45,7 @@ export async function labelsOfItems(
           select label_id from label_links where ${sql.ref(column)} = item.id limit ${sql.lit(MAX_LABELS)}
         ) link
         join labels l on l.id = link.label_id
-        ${CONTAINERS[column]}
+        join (${rowsWithContainer(column)}) on ${idOfRow(column)} = item.id
       where l.project_id is not null or l.group_id = any(n.traversal_ids)
         or exists (select from namespaces n where n.id = l.group_id and ${groupVisibleTo(viewer.actor)})
     ) labelled`.execute(db);

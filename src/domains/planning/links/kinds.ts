@@ -21,6 +21,7 @@ export interface Viewer extends Answer {
 /** What links need to know of issues or epics; everything else about links is the same for both. */
 export interface LinkKind<Row extends LinkedItem = LinkedItem, View = unknown> {
   readonly name: "Issue" | "Epic";
+  readonly column: "issue_id" | "epic_id";
   readonly sign: "#" | "&";
   readonly items: "issues" | "epics";
   readonly links: "issue_links" | "epic_links";
@@ -41,6 +42,7 @@ export interface LinkedItem {
 
 export const ISSUES: LinkKind<IssueRow, Issue> = {
   name: "Issue",
+  column: "issue_id",
   sign: "#",
   items: "issues",
   links: "issue_links",
@@ -62,6 +64,7 @@ export const SINGLE_ISSUES: LinkKind<IssueRow, SingleIssue> = { ...ISSUES, views
 
 export const EPICS: LinkKind<EpicRow, Epic> = {
   name: "Epic",
+  column: "epic_id",
   sign: "&",
   items: "epics",
   links: "epic_links",

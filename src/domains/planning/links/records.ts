@@ -19,12 +19,11 @@ const REVERSED = { relates_to: "relates_to", blocks: "is_blocked_by", is_blocked
 /** Records on both ends of a link that somebody created or deleted it. */
 export async function recordLink(
   tx: Tx,
-  { name }: Pick<LinkKind, "name">,
+  { name, column }: Pick<LinkKind, "name" | "column">,
   { source, target, type }: LinkView<Referenced>,
   userId: number,
   change: "created" | "deleted",
 ) {
-  const column = name === "Issue" ? "issue_id" : "epic_id";
   const record = async (one: Referenced, other: Referenced, relation: LinkType) => {
     const reference = referenceTo(other, one);
     const body =

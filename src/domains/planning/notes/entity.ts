@@ -1,6 +1,7 @@
 import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
+import { ITEM_NAMES, kindOf } from "#domains/planning/items/item.ts";
 import type { NoteRow, NotesOf } from "./queries.ts";
 
 const exact = { additionalProperties: false };
@@ -19,7 +20,7 @@ export const Note = Type.Object(
     updated_at: Time,
     system: Type.Boolean({ description: "Whether it records a change" }),
     noteable_id: Type.Integer({ description: "The id of the issue or epic" }),
-    noteable_type: Type.Enum(["Issue", "Epic"]),
+    noteable_type: Type.Enum(ITEM_NAMES),
     project_id: Nullable(Type.Integer()),
     resolvable: Type.Literal(false),
     confidential: Type.Boolean({ description: "The same as `internal`" }),
@@ -46,7 +47,7 @@ export const presentNote = (
   updated_at: row.updated_at,
   system: row.system,
   noteable_id: id,
-  noteable_type: column === "issue_id" ? "Issue" : "Epic",
+  noteable_type: kindOf({ column }).name,
   project_id,
   resolvable: false,
   confidential: row.internal,

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import { live } from "#access/levels.ts";
 import { LEVELS } from "#access/roles.ts";
 import type { Db } from "#db/database.ts";
+import { idOfRow, kindOf, rowsWithContainer } from "#domains/planning/items/item.ts";
 import type { Notification } from "#domains/planning/items/notifications.ts";
 
 /**
@@ -26,9 +27,10 @@ type Take = (userId: string, source: RawBuilder<unknown>) => RawBuilder<unknown>
 
 function participants({ item: { column, id } }: Notification, take: Take): RawBuilder<unknown>[] {
   const item = sql.ref(column);
+  const { table, assignees } = kindOf({ column });
   return [
-    take("author_id", sql`from ${sql.table(column === "issue_id" ? "issues" : "epics")} where id = ${id}`),
-    ...(column === "issue_id" ? [take("user_id", sql`from issue_assignees where issue_id = ${id}`)] : []),
+    take("author_id", sql`from ${sql.table(table)} where id = ${id}`),
+    ...(assignees ? [take("user_id", sql`from ${sql.table(assignees)} where ${item} = ${id}`)] : []),
     take("author_id", sql`from notes where ${item} = ${id} and not system`),
     take("user_id", sql`from subscriptions where ${item} = ${id} and subscribed`),
   ];
@@ -42,19 +44,15 @@ interface Places {
 }
 
 async function placesOf(db: Db, { item: { column, id } }: Notification): Promise<Places> {
-  const places =
-    column === "issue_id"
-      ? sql`select p.id as project_id, n.traversal_ids as group_ids
-          from issues i join projects p on p.id = i.project_id join namespaces n on n.id = p.namespace_id
-          where i.id = ${id}`
-      : sql`select null::bigint as project_id, n.traversal_ids as group_ids
-          from epics e join namespaces n on n.id = e.group_id where e.id = ${id}`;
+  const projectId = kindOf({ column }).container === "project" ? sql`p.id` : sql`null::bigint`;
   const { rows } = await sql<Places>`
     select project_id, group_ids, array(
       select distinct unnest(g.traversal_ids) from shares s join namespaces g on g.id = s.with_group_id
       where (s.project_id = place.project_id or s.group_id = any(place.group_ids)) and ${sql.raw(live("s"))}
     ) as invited_ids
-    from (${places}) place`.execute(db);
+    from (
+      select ${projectId} as project_id, n.traversal_ids as group_ids
+      from ${rowsWithContainer(column)} where ${idOfRow(column)} = ${id}) place`.execute(db);
   return rows[0] ?? { project_id: null, group_ids: [], invited_ids: [] };
 }
 

@@ -4,9 +4,12 @@ import type { Letter, Paragraph } from "#mail/letter.ts";
 import { fullPath } from "#domains/foundation/namespaces/queries.ts";
 import { epicUrl } from "#domains/planning/epics/entity.ts";
 import { issueUrl } from "#domains/planning/issues/present.ts";
+import { idOfRow, type ItemColumn, kindOf, rowsWithContainer } from "#domains/planning/items/item.ts";
 import type { Notification } from "#domains/planning/items/notifications.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import type { Recipient } from "./recipients.ts";
+
+const URLS: Readonly<Record<ItemColumn, typeof issueUrl>> = { issue_id: issueUrl, epic_id: epicUrl };
 
 /** A longer text is cut: the rest is where the link leads. */
 const MAX_TEXT = 10_000;
@@ -30,44 +33,46 @@ export async function notificationLetter(
 ): Promise<Omit<Letter, "id"> | undefined> {
   const facts = await factsOf(db, told);
   if (!facts) return undefined;
-  const kind = told.item.column === "issue_id" ? "issue" : "epic";
-  const { short } = referencesTo(kind, facts.iid, facts.path, "");
-  const link = (kind === "issue" ? issueUrl : epicUrl)(site, facts.path, facts.iid);
+  const { word } = kindOf(told.item);
+  const { short } = referencesTo(word, facts.iid, facts.path, "");
+  const link = URLS[told.item.column](site, facts.path, facts.iid);
   return {
     to: recipient.email,
     subject: `${facts.path} | ${facts.title} (${short})`,
-    thread: `${kind}-${told.item.id}`,
+    thread: `${word}-${told.item.id}`,
     unsubscribe,
     paragraphs: [
-      `${facts.author ?? "Somebody"} ${sentence(told, recipient, kind)}.`,
+      `${facts.author ?? "Somebody"} ${sentence(told, recipient, word)}.`,
       ...quoteOf(told, facts),
-      { label: `The ${kind}`, link },
-      `You get this mail because ${REASONS[recipient.reason](kind)}.`,
-      { label: `No more mail about this ${kind}`, link: unsubscribe },
+      { label: `The ${word}`, link },
+      `You get this mail because ${REASONS[recipient.reason](kindOf(told.item))}.`,
+      { label: `No more mail about this ${word}`, link: unsubscribe },
     ],
   };
 }
 
-const REASONS: Readonly<Record<Recipient["reason"], (kind: string) => string>> = {
+type Kind = ReturnType<typeof kindOf>;
+
+const REASONS: Readonly<Record<Recipient["reason"], (kind: Kind) => string>> = {
   mentioned: () => "you were mentioned",
-  assigned: (kind) => `the ${kind} was assigned to you`,
-  unassigned: (kind) => `the ${kind} was assigned to you until now`,
-  subscribed: (kind) => `you subscribed to the ${kind}`,
-  "takes part": (kind) => `you take part in the ${kind}`,
-  watches: (kind) => (kind === "issue" ? "you watch the project" : "you watch the group"),
+  assigned: ({ word }) => `the ${word} was assigned to you`,
+  unassigned: ({ word }) => `the ${word} was assigned to you until now`,
+  subscribed: ({ word }) => `you subscribed to the ${word}`,
+  "takes part": ({ word }) => `you take part in the ${word}`,
+  watches: ({ container }) => `you watch the ${container}`,
 };
 
 const VERBS = { created: "created", closed: "closed", reopened: "reopened" } as const;
 
 /** Says what the author did, as it concerns the reader. */
-function sentence({ what, assigned, unassigned, mentioned }: Notification, { id }: Recipient, kind: string): string {
+function sentence({ what, assigned, unassigned, mentioned }: Notification, { id }: Recipient, word: string): string {
   const done = what.flatMap((each) => {
-    if (each === "commented") return `commented on the ${kind}`;
-    return each === "reassigned" ? [] : `${VERBS[each]} the ${kind}`;
+    if (each === "commented") return `commented on the ${word}`;
+    return each === "reassigned" ? [] : `${VERBS[each]} the ${word}`;
   });
-  if (assigned.includes(id)) done.push(`assigned the ${kind} to you`);
-  else if (unassigned.includes(id)) done.push(`took the ${kind} off you`);
-  else if (what.includes("reassigned")) done.push(`changed the assignees of the ${kind}`);
+  if (assigned.includes(id)) done.push(`assigned the ${word} to you`);
+  else if (unassigned.includes(id)) done.push(`took the ${word} off you`);
+  else if (what.includes("reassigned")) done.push(`changed the assignees of the ${word}`);
   if (mentioned.includes(id)) done.push("mentioned you");
   return new Intl.ListFormat("en-US", { type: "conjunction" }).format(done);
 }
@@ -80,13 +85,11 @@ function quoteOf({ what, note_id, mentioned }: Notification, { text }: Facts): P
 }
 
 async function factsOf(db: Db, { item: { column, id }, author_id, note_id }: Notification): Promise<Facts | undefined> {
-  const item =
-    column === "issue_id"
-      ? sql`select i.iid, i.title, i.description, ${fullPath("n")} || '/' || p.path as path
-          from issues i join projects p on p.id = i.project_id join namespaces n on n.id = p.namespace_id
-          where i.id = ${id}`
-      : sql`select e.iid, e.title, e.description, ${fullPath("n")} as path
-          from epics e join namespaces n on n.id = e.group_id where e.id = ${id}`;
+  const { alias, container } = kindOf({ column });
+  const path = container === "project" ? sql`${fullPath("n")} || '/' || p.path` : fullPath("n");
+  const item = sql`
+    select ${sql.ref(`${alias}.iid`)}, ${sql.ref(`${alias}.title`)}, ${sql.ref(`${alias}.description`)}, ${path} as path
+    from ${rowsWithContainer(column)} where ${idOfRow(column)} = ${id}`;
   const { rows } = await sql<Facts>`
     select item.iid, item.title, item.path,
       left(case when ${note_id !== undefined} then note.body else item.description end, ${sql.lit(MAX_TEXT + 1)}) as text,

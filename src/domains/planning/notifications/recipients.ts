@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Db } from "#db/database.ts";
+import { idOfRow, type ItemColumn, kindOf, rowsWithContainer } from "#domains/planning/items/item.ts";
 import { readersOfNote } from "#domains/planning/items/mentions.ts";
 import type { Notification } from "#domains/planning/items/notifications.ts";
 import { takesPart } from "#domains/planning/items/subscriptions.ts";
@@ -40,7 +41,7 @@ async function thoseWhoWant(db: Db, told: Notification, ids: readonly number[]):
   const is = (people: readonly number[]) => sql`u.id = any(${people}::bigint[])`;
   const { rows } = await sql<Recipient>`
     select u.id, coalesce(other.email, u.email) as email, wanted.reason
-    from ${itemWithContainer(column)}
+    from ${rowsWithContainer(column)}
     cross join users u
     left join notification_settings everywhere
       on everywhere.user_id = u.id and everywhere.group_id is null and everywhere.project_id is null
@@ -60,23 +61,18 @@ async function thoseWhoWant(db: Db, told: Notification, ids: readonly number[]):
         when ${takesPart(column, sql`u.id`)} then 'takes part'
         when chosen.level = 'watch' then 'watches'
       end as reason) wanted
-    where ${sql.ref(column === "issue_id" ? "i.id" : "e.id")} = ${id} and ${is(ids)} and wanted.reason is not null
+    where ${idOfRow(column)} = ${id} and ${is(ids)} and wanted.reason is not null
       and u.user_type = 'human' and u.confirmed_at is not null and u.removal_began_at is null
     order by u.id`.execute(db);
   return rows;
 }
 
-const itemWithContainer = (column: Notification["item"]["column"]): RawBuilder<unknown> =>
-  column === "issue_id"
-    ? sql`issues i join projects p on p.id = i.project_id join namespaces n on n.id = p.namespace_id`
-    : sql`epics e join namespaces n on n.id = e.group_id`;
-
 /** The level that the row of `users as u` set for the project, or else for the nearest group above the item. */
-function nearestLevel(column: Notification["item"]["column"]): RawBuilder<unknown> {
+function nearestLevel(column: ItemColumn): RawBuilder<unknown> {
   const ofGroup = sql`(select s.level from notification_settings s
     where s.user_id = u.id and s.group_id = any(n.traversal_ids)
     order by array_position(n.traversal_ids, s.group_id) desc limit 1)`;
-  if (column === "epic_id") return ofGroup;
+  if (kindOf({ column }).container === "group") return ofGroup;
   return sql`coalesce(
     (select s.level from notification_settings s where s.user_id = u.id and s.project_id = p.id), ${ofGroup})`;
 }

@@ -3,6 +3,7 @@ import { anyone } from "#access/access.ts";
 import { auditedForOthers, endpoint, plain } from "#http/endpoint.ts";
 import { holderOfLink } from "#domains/identity/accounts/access.ts";
 import { pageRefusal, renderForm, renderHidden, renderPage, setPageHeaders } from "#domains/identity/accounts/page.ts";
+import { kindOf } from "#domains/planning/items/item.ts";
 import { readToken, UNSUBSCRIBE, unsubscribe } from "./unsubscribe.ts";
 
 const HTML = plain("text/html; charset=utf-8");
@@ -29,10 +30,10 @@ export const notifications = {
       setPageHeaders(setHeader);
       const link = await readToken(services.sealing, token);
       if (!link) throw unknownLink();
-      const kind = link.item.column === "issue_id" ? "issue" : "epic";
+      const { word } = kindOf(link.item);
       return renderPage({
-        title: `No more mail about this ${kind}`,
-        text: `You can subscribe to the ${kind} again at any time.`,
+        title: `No more mail about this ${word}`,
+        text: `You can subscribe to the ${word} again at any time.`,
         form: renderForm(UNSUBSCRIBE, "Unsubscribe", renderHidden("token", token)),
       });
     },
