@@ -1,11 +1,9 @@
 import type { Domain } from "#domains/foundation/domain.ts";
 import type { Resources } from "#http/app.ts";
-import { epicAwards, epicNoteAwards } from "./award-emoji/epic-routes.ts";
-import { issueAwards, issueNoteAwards } from "./award-emoji/issue-routes.ts";
+import { awardEndpoints, noteAwardEndpoints } from "./award-emoji/endpoints.ts";
 import { planningConstraints } from "./constraints.ts";
 import { planningDeletions } from "./deletions.ts";
-import { epicDiscussions } from "./discussions/epic-routes.ts";
-import { issueDiscussions } from "./discussions/issue-routes.ts";
+import { discussionEndpoints } from "./discussions/endpoints.ts";
 import { childEpics } from "./epics/child-routes.ts";
 import { epicIssues } from "./epics/issue-routes.ts";
 import { epics } from "./epics/routes.ts";
@@ -17,22 +15,38 @@ import { markdown } from "./markdown/routes.ts";
 import { clearMilestone, mergeMilestones } from "./milestones/jobs.ts";
 import { groupMilestones, projectMilestones } from "./milestones/routes.ts";
 import { planningSeeds } from "./seed.ts";
-import { labelEvents } from "./label-events/routes.ts";
+import { labelEventEndpoints } from "./label-events/endpoints.ts";
 import { epicLinks } from "./links/epic-routes.ts";
 import { issueLinks } from "./links/issue-routes.ts";
 import { queueNotifications, sendNotification } from "./notifications/jobs.ts";
 import { notifications } from "./notifications/routes.ts";
-import { epicNotes } from "./notes/epic-routes.ts";
-import { issueNotes } from "./notes/issue-routes.ts";
+import { noteEndpoints } from "./notes/endpoints.ts";
+import { EPICS, EPICS_BY_IID, ISSUES } from "./notes/noteables.ts";
 import { notificationSettings } from "./notification-settings/routes.ts";
 import { subscriptions } from "./subscriptions/routes.ts";
 import { completeTodos } from "./todos/jobs.ts";
 import { todos } from "./todos/routes.ts";
 
+const eventsOfIssue = labelEventEndpoints(ISSUES);
+const eventsOfEpic = labelEventEndpoints(EPICS, { deprecated: "2024-10-17" });
+const labelEvents = {
+  ...{ listOfIssue: eventsOfIssue.list, getOfIssue: eventsOfIssue.get },
+  ...{ listOfEpic: eventsOfEpic.list, getOfEpic: eventsOfEpic.get },
+};
 const labels: Resources = { projectLabels, groupLabels, labelEvents };
 const links: Resources = { epicLinks, issueLinks };
-const notes: Resources = { epicNotes, issueNotes, epicDiscussions, issueDiscussions };
-const awards: Resources = { epicAwards, epicNoteAwards, issueAwards, issueNoteAwards };
+const notes: Resources = {
+  epicNotes: noteEndpoints(EPICS),
+  issueNotes: noteEndpoints(ISSUES),
+  epicDiscussions: discussionEndpoints(EPICS),
+  issueDiscussions: discussionEndpoints(ISSUES),
+};
+const awards: Resources = {
+  epicAwards: awardEndpoints(EPICS_BY_IID),
+  epicNoteAwards: noteAwardEndpoints(EPICS),
+  issueAwards: awardEndpoints(ISSUES),
+  issueNoteAwards: noteAwardEndpoints(ISSUES),
+};
 const milestones: Resources = { projectMilestones, groupMilestones, milestoneIssues };
 const items: Resources = { epics, childEpics, epicIssues, issues };
 const personal: Resources = { todos, notifications, notificationSettings, subscriptions };

@@ -3,27 +3,21 @@ import type { Actor } from "#access/principal.ts";
 import { groupVisibleTo, visibleTo } from "#access/visible.ts";
 import type { Db } from "#db/database.ts";
 import { missing } from "#lib/refusal.ts";
-import type { Item } from "#domains/planning/items/item.ts";
 import { isAvailableIn, type LabelContainer } from "#domains/planning/items/labels.ts";
-
-/** The item whose events an actor reads, and where its labels usually come from. */
-export interface EventSource extends Item {
-  readonly container: LabelContainer;
-  readonly actor: Actor;
-}
+import type { NotesOf } from "#domains/planning/notes/queries.ts";
 
 /**
  * The label events of an item that an actor may see. An event whose label belongs to a project or group that is hidden
  * from the actor is left out; one whose label was deleted stays.
  */
-export const eventsOf = (db: Db, { column, id, container, actor }: EventSource) =>
+export const eventsOf = (db: Db, { column, id, labels }: NotesOf, actor: Actor) =>
   db
     .selectFrom("label_events as v")
     .leftJoin("labels as l", "l.id", "v.label_id")
     .select(["v.id", "v.user_id", "v.action", "v.created_at"])
     .select(["l.id as label_id", "l.name", "l.description", "l.color"])
     .where(sql<boolean>`${sql.ref(`v.${column}`)} = ${id}`)
-    .where(sql<boolean>`(l.id is null or ${isReadable(container, actor)})`);
+    .where(sql<boolean>`(l.id is null or ${isReadable(labels, actor)})`);
 
 export type LabelEventRow = Awaited<ReturnType<ReturnType<typeof eventsOf>["executeTakeFirstOrThrow"]>>;
 
@@ -34,8 +28,8 @@ function isReadable(container: LabelContainer, actor: Actor): RawBuilder<boolean
     or exists (select from namespaces n where n.id = l.group_id and ${groupVisibleTo(actor)}))`;
 }
 
-export async function requireLabelEvent(db: Db, source: EventSource, id: number): Promise<LabelEventRow> {
-  const row = await eventsOf(db, source).where("v.id", "=", id).executeTakeFirst();
+export async function requireLabelEvent(db: Db, of: NotesOf, actor: Actor, id: number): Promise<LabelEventRow> {
+  const row = await eventsOf(db, of, actor).where("v.id", "=", id).executeTakeFirst();
   if (!row) throw missing("ResourceLabelEvent");
   return row;
 }

@@ -1,17 +1,16 @@
 import { sql } from "kysely";
-import type { Static } from "typebox";
 import { hasRole } from "#access/containers.ts";
 import type { Tx } from "#db/database.ts";
 import type { WriteContext } from "#http/endpoint.ts";
 import { unprocessable } from "#lib/refusal.ts";
 import { type EventPlace, recordEvent } from "#domains/foundation/events/record.ts";
-import type { Item } from "#domains/planning/items/item.ts";
+import { type Item, kindOf } from "#domains/planning/items/item.ts";
 import { mentionsIn, newMentions, readersOfNote } from "#domains/planning/items/mentions.ts";
 import { createNotes } from "#domains/planning/items/notes.ts";
 import { type Notifier, notify } from "#domains/planning/items/notifications.ts";
 import { updateTodos } from "#domains/planning/items/todos.ts";
 import { requireSeesInternal } from "#domains/planning/items/visibility.ts";
-import type { NewIssueNote } from "./params.ts";
+import type { NewNote } from "./params.ts";
 import { lockNote, noNote, type NoteRow, type NotesOf } from "./queries.ts";
 import { refuseChange, refuseIfLocked, refuseRemoval, type WritableNotes } from "./rights.ts";
 
@@ -19,11 +18,11 @@ import { refuseChange, refuseIfLocked, refuseRemoval, type WritableNotes } from 
 const MAX_COMMENTS = 5000;
 
 /** What the audit log says of a note: its number would tell nobody where it is. */
-export const noteTarget = ({ place, container, iid }: NotesOf, id: number) =>
+export const noteTarget = ({ column, place, container, iid }: NotesOf, id: number) =>
   ({
     type: "Note",
     id,
-    name: `${place === "project" ? "#" : "&"}${iid}`,
+    name: `${kindOf({ column }).sign}${iid}`,
     entity: { type: place === "project" ? "Project" : "Group", id: container.id },
   }) as const;
 
@@ -32,8 +31,6 @@ export interface NoteWrite {
   readonly services: Notifier;
   ignored(name: string): void;
 }
-
-export type NewNote = Pick<Static<typeof NewIssueNote>, "body" | "internal" | "confidential" | "created_at">;
 
 /** Comments on an issue or epic. A reply names the note that began the discussion. */
 export async function createComment(
@@ -93,17 +90,16 @@ export async function deleteNote(tx: Tx, of: WritableNotes, id: number): Promise
   return note;
 }
 
-const tableOf = ({ column }: Item) => sql.table(column === "issue_id" ? "issues" : "epics");
-
 /**
  * Locks an item, so that those who comment at once are counted one after another, and sets its time of change, unless
  * the comment is internal: the time would tell of it to those who may not read it.
  */
 async function lockItem(tx: Tx, item: Item, internal: boolean) {
+  const table = sql.table(kindOf(item).table);
   await (
     internal
-      ? sql`select from ${tableOf(item)} where id = ${item.id} for no key update`
-      : sql`update ${tableOf(item)} set updated_at = now() where id = ${item.id}`
+      ? sql`select from ${table} where id = ${item.id} for no key update`
+      : sql`update ${table} set updated_at = now() where id = ${item.id}`
   ).execute(tx);
 }
 
@@ -113,6 +109,7 @@ async function refuseMore(tx: Tx, { column, id }: NotesOf) {
       select from notes where ${sql.ref(column)} = ${id} and not system limit ${sql.lit(MAX_COMMENTS)}) some_notes`.execute(
     tx,
   );
-  const name = column === "issue_id" ? "An issue" : "An epic";
-  if ((rows[0]?.count ?? 0) >= MAX_COMMENTS) throw unprocessable(`${name} has at most ${MAX_COMMENTS} comments`);
+  if ((rows[0]?.count ?? 0) >= MAX_COMMENTS) {
+    throw unprocessable(`An ${kindOf({ column }).word} has at most ${MAX_COMMENTS} comments`);
+  }
 }

@@ -1,9 +1,8 @@
 import { sql } from "kysely";
-import type { Static } from "typebox";
 import type { Listing } from "#db/lists/list-page.ts";
 import { order } from "#db/lists/order.ts";
 import { noteVisibleIn } from "#domains/planning/items/visibility.ts";
-import type { IssueNoteFilters } from "./params.ts";
+import type { NoteFilters } from "./params.ts";
 import type { NotesOf } from "./queries.ts";
 
 export const PAGING = {
@@ -16,10 +15,8 @@ export const PAGING = {
   sort: "desc",
 } as const;
 
-type Filters = Pick<Static<typeof IssueNoteFilters>, "activity_filter">;
-
 /** The notes of an item that an actor may see. */
-export const listNotes = ({ column, id, container, actor }: NotesOf, { activity_filter }: Filters): Listing => ({
+export const listNotes = ({ column, id, container, actor }: NotesOf, { activity_filter }: NoteFilters): Listing => ({
   from: "notes as note",
   sources: [
     {

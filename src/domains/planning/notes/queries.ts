@@ -6,6 +6,7 @@ import { Refusal } from "#lib/refusal.ts";
 import { type EpicRow, requireEpic, requireEpicByAnyId } from "#domains/planning/epics/queries.ts";
 import { requireIssue } from "#domains/planning/issues/queries.ts";
 import type { Item } from "#domains/planning/items/item.ts";
+import { type LabelContainer, ofGroup, ofProject } from "#domains/planning/items/labels.ts";
 import { noteVisibleIn } from "#domains/planning/items/visibility.ts";
 
 /** The issue or epic whose notes an actor reads or writes. */
@@ -16,10 +17,12 @@ export interface NotesOf extends Item {
   readonly locked: boolean;
   readonly place: "project" | "group";
   readonly container: ProjectSeen | GroupSeen;
+  /** Where its labels come from. */
+  readonly labels: LabelContainer;
   readonly actor: Actor | null;
 }
 
-interface InProject {
+export interface InProject {
   readonly project: ProjectSeen;
   readonly actor: Actor | null;
 }
@@ -27,10 +30,10 @@ interface InProject {
 export async function notesOfIssue(db: Db, { project, actor }: InProject, issueIid: number): Promise<NotesOf> {
   const { id, iid, discussion_locked } = await requireIssue(db, project, actor, issueIid);
   const item = { column: "issue_id", id, iid, project_id: project.id, locked: discussion_locked === true } as const;
-  return { ...item, place: "project", container: project, actor };
+  return { ...item, place: "project", container: project, labels: ofProject(project), actor };
 }
 
-interface InGroup {
+export interface InGroup {
   readonly group: GroupSeen;
   readonly actor: Actor | null;
 }
@@ -44,7 +47,7 @@ export const notesOfEpicByIid = async (db: Db, seen: InGroup, iid: number): Prom
 
 function onEpic({ id, iid }: EpicRow, { group, actor }: InGroup): NotesOf {
   const item = { column: "epic_id", id, iid, project_id: null, locked: false } as const;
-  return { ...item, place: "group", container: group, actor };
+  return { ...item, place: "group", container: group, labels: ofGroup(group), actor };
 }
 
 /** Notes without their bodies, as rows of `note`. */

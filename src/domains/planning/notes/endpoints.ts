@@ -1,0 +1,99 @@
+import Type from "typebox";
+import { auditedForOthers, endpoint } from "#http/endpoint.ts";
+import { pageOf } from "#http/paging.ts";
+import { changeNote, createComment, deleteNote, noteTarget } from "./actions.ts";
+import { Note } from "./entity.ts";
+import { listNotes, PAGING } from "./list.ts";
+import { type Noteable, writableNotes } from "./noteables.ts";
+import { note, noteBody, noteDraft, noteFilters } from "./params.ts";
+import { notes, requireNote } from "./queries.ts";
+import { noteView, noteViews } from "./views.ts";
+
+/** The endpoints for the notes on items of one kind. */
+export const noteEndpoints = (kind: Noteable) => ({ ...readEndpoints(kind), ...writeEndpoints(kind) });
+
+function readEndpoints({ path, one, plan, reader, params: { properties: ofItem }, find }: Noteable) {
+  return {
+    list: endpoint({
+      method: "GET",
+      path: `${path}/notes`,
+      summary: `List the notes of ${one}: its comments and the record of its changes`,
+      ...plan,
+      access: reader,
+      params: Type.Object({ ...ofItem, ...noteFilters }),
+      returns: pageOf(Note, PAGING),
+      async handle({ db, page, params, ...seen }) {
+        const of = await find(db, seen, params);
+        return noteViews(db, await page.rows(notes(db), listNotes(of, params)), of, seen);
+      },
+    }),
+
+    get: endpoint({
+      method: "GET",
+      path: `${path}/notes/:note_id`,
+      summary: `Get a note of ${one}`,
+      ...plan,
+      access: reader,
+      params: Type.Object({ ...ofItem, ...note }),
+      returns: Note,
+      async handle({ db, params, site, ...seen }) {
+        const of = await find(db, seen, params);
+        return noteView(db, await requireNote(db, of, params.note_id), of, { site });
+      },
+    }),
+  };
+}
+
+function writeEndpoints(kind: Noteable) {
+  const { path, one, plan, writer } = kind;
+  const ofItem = kind.params.properties;
+  return {
+    create: endpoint({
+      method: "POST",
+      path: `${path}/notes`,
+      summary: `Comment on ${one}; where the discussion is locked only members do`,
+      ...plan,
+      access: writer,
+      params: Type.Object({ ...ofItem, ...noteDraft }),
+      returns: Note,
+      audit: auditedForOthers("note_created"),
+      async handle({ site, ...write }) {
+        const of = await writableNotes(kind, write.tx, write);
+        return noteView(write.tx, await createComment(write, of, write.params), of, { site });
+      },
+    }),
+
+    update: endpoint({
+      method: "PUT",
+      path: `${path}/notes/:note_id`,
+      summary: `Change a note of ${one}, as its author or an administrator`,
+      ...plan,
+      access: writer,
+      params: Type.Object({ ...ofItem, ...note, ...noteBody }),
+      returns: Note,
+      audit: auditedForOthers("note_changed"),
+      async handle({ site, ...write }) {
+        const of = await writableNotes(kind, write.tx, write);
+        const { note_id, body } = write.params;
+        return noteView(write.tx, await changeNote(write, of, note_id, body), of, { site });
+      },
+    }),
+
+    delete: endpoint({
+      method: "DELETE",
+      path: `${path}/notes/:note_id`,
+      summary: `Delete a note of ${one}, as its author or as Maintainer`,
+      ...plan,
+      access: writer,
+      params: Type.Object({ ...ofItem, ...note }),
+      audit: "note_deleted",
+      conditional: true,
+      async handle({ audit, unlessModified, ...write }) {
+        const of = await writableNotes(kind, write.tx, write);
+        const { id, updated_at } = await deleteNote(write.tx, of, write.params.note_id);
+        unlessModified(updated_at);
+        audit(noteTarget(of, id));
+      },
+    }),
+  };
+}
