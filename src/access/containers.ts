@@ -158,13 +158,17 @@ interface Options {
 }
 
 interface ProjectOptions extends Options {
-  /** Also requires that the caller may use this feature. */
-  readonly feature?: Feature;
+  /** Also requires that the caller may use this feature, or all of several. */
+  readonly feature?: Feature | readonly Feature[];
 }
+
+const featuresIn = (feature: ProjectOptions["feature"] = []): readonly Feature[] =>
+  typeof feature === "string" ? [feature] : feature;
 
 function ruleText(need: Need, thing: string, { signedIn, unlessArchived, feature }: ProjectOptions): string {
   const who = need === "viewer" ? `anyone ${signedIn ? "signed in " : ""}who may see` : `at least ${roleName(need)} of`;
-  const use = feature ? `, if they may use its ${feature.replaceAll("_", " ")}` : "";
+  const names = featuresIn(feature).map((name) => name.replaceAll("_", " "));
+  const use = names.length > 0 ? `, if they may use its ${names.join(" and ")}` : "";
   return `${who} the ${thing}${use}${unlessArchived ? ", unless it is archived" : ""}`;
 }
 
@@ -175,12 +179,14 @@ export function inProject(
 ): Access<Seen<ProjectSeen, "project">>;
 export function inProject(need: Need, options?: ProjectOptions): Access<SeenBy<ProjectSeen, "project">>;
 export function inProject(need: Need, options: ProjectOptions = {}): Access<SeenBy<ProjectSeen, "project">> {
-  const { feature } = options;
+  const features = featuresIn(options.feature);
   return containerRule(need, options, "project", {
     resolve: resolveProject,
     visible: visibleProject,
     missing: () => missing("Project"),
-    ...(feature && { refuse: (actor: Actor | null, project: ProjectSeen) => requireUse(actor, project, feature) }),
+    refuse(actor: Actor | null, project: ProjectSeen) {
+      for (const feature of features) requireUse(actor, project, feature);
+    },
   });
 }
 

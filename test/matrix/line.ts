@@ -40,6 +40,8 @@ export interface Container {
   readonly holds?: string;
   /** The project has a repository with content; if the project is private, reading it takes a Reporter. */
   readonly code?: "read" | "push";
+  /** Who sees a private project sees what the request is about from Reporter on. */
+  readonly fromReporter?: true;
   /**
    * Git sends the request: it names the project by its current or previous full path, and gets 401 whenever it is
    * refused without a token.
@@ -156,6 +158,7 @@ function inContainer(
     inherits,
     holds,
     code,
+    fromReporter,
     overGit,
     missingStatus,
     ...others
@@ -182,6 +185,7 @@ function inContainer(
       ...(adminsFind && { adminsFind }),
       ...(holds && { holds }),
       ...(code && { code }),
+      ...(fromReporter && { fromReporter }),
       ...(overGit && { overGit }),
       ...(missingStatus !== undefined && { missingStatus }),
       ...(foundBy && { foundBy }),

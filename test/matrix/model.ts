@@ -65,6 +65,7 @@ function statusInContainer(line: Line, container: Container, asked: CellRequest)
   const isCodeOpen = state !== "code for members" && isOpen(asked);
   if (container.code && (state === "code for nobody" || (!isCodeOpen && lacks("reporter"))))
     return container.overGit && role === "anonymous" ? 401 : 403;
+  if (container.fromReporter && !isOpen(asked) && lacks("reporter")) return 403;
   if (badParameter) return 400;
   const isFound = owner === "own" || (owner === "above" && container.inherits);
   if (!isFound && !(owner !== "missing" && container.adminsFind && role === "administrator"))

@@ -251,8 +251,8 @@ const containerOf = (lines: readonly Line[]): Container | undefined => lookedUp(
 
 const ASCENDING_LEVELS = Object.values(LEVELS);
 /** The role that a private container needs. */
-function levelOf({ least, code }: Container): number {
-  if (least === "viewer") return code ? LEVELS.reporter : 0;
+function levelOf({ least, code, fromReporter }: Container): number {
+  if (least === "viewer") return code || fromReporter ? LEVELS.reporter : 0;
   return least === "administrator" ? 0 : LEVELS[least];
 }
 function levelBelow(container: Container): number {
@@ -270,8 +270,8 @@ function isAny(): boolean {
 function isBelow({ top, inner, child }: Container): boolean {
   return !top && !(inner && child !== undefined);
 }
-function isRole({ least, code }: Container): boolean {
-  return least !== "viewer" || code !== undefined;
+function isRole({ least, code, fromReporter }: Container): boolean {
+  return least !== "viewer" || code !== undefined || fromReporter === true;
 }
 
 /** Whether it takes more than the least role, which is also the least that a share gives. */
