@@ -263,18 +263,22 @@ create table award_emoji (
   name text not null,
   created_at timestamp(3) with time zone not null default now(),
   updated_at timestamp(3) with time zone not null default now(),
+  merge_request_id bigint,
   constraint award_emoji_pkey PRIMARY KEY (id),
   constraint award_emoji_epic_id_fkey FOREIGN KEY (epic_id) REFERENCES epics(id) ON DELETE CASCADE,
   constraint award_emoji_issue_id_fkey FOREIGN KEY (issue_id) REFERENCES issues(id) ON DELETE CASCADE,
+  constraint award_emoji_merge_request_id_fkey FOREIGN KEY (merge_request_id) REFERENCES merge_requests(id) ON DELETE CASCADE,
   constraint award_emoji_note_id_fkey FOREIGN KEY (note_id) REFERENCES notes(id) ON DELETE CASCADE,
   constraint award_emoji_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   constraint award_emoji_name_form CHECK ((name ~ '^[a-z0-9_+-]{1,100}$'::text)),
-  constraint award_emoji_one_thing CHECK ((num_nonnulls(issue_id, epic_id, note_id) = 1))
+  constraint award_emoji_one_thing CHECK ((num_nonnulls(issue_id, epic_id, merge_request_id, note_id) = 1))
 );
 CREATE INDEX award_emoji_of_epic ON public.award_emoji USING btree (epic_id, id) WHERE (epic_id IS NOT NULL);
 CREATE UNIQUE INDEX award_emoji_of_epic_taken ON public.award_emoji USING btree (epic_id, name, user_id) WHERE (epic_id IS NOT NULL);
 CREATE INDEX award_emoji_of_issue ON public.award_emoji USING btree (issue_id, id) WHERE (issue_id IS NOT NULL);
 CREATE UNIQUE INDEX award_emoji_of_issue_taken ON public.award_emoji USING btree (issue_id, name, user_id) WHERE (issue_id IS NOT NULL);
+CREATE INDEX award_emoji_of_merge_request ON public.award_emoji USING btree (merge_request_id, id) WHERE (merge_request_id IS NOT NULL);
+CREATE UNIQUE INDEX award_emoji_of_merge_request_taken ON public.award_emoji USING btree (merge_request_id, name, user_id) WHERE (merge_request_id IS NOT NULL);
 CREATE INDEX award_emoji_of_note ON public.award_emoji USING btree (note_id, id) WHERE (note_id IS NOT NULL);
 CREATE UNIQUE INDEX award_emoji_of_note_taken ON public.award_emoji USING btree (note_id, name, user_id) WHERE (note_id IS NOT NULL);
 CREATE INDEX award_emoji_of_user ON public.award_emoji USING btree (user_id);
@@ -654,28 +658,34 @@ create table label_events (
   label_id bigint not null,
   action text not null,
   created_at timestamp(3) with time zone not null default now(),
+  merge_request_id bigint,
   constraint label_events_pkey PRIMARY KEY (id),
   constraint label_events_epic_id_fkey FOREIGN KEY (epic_id) REFERENCES epics(id) ON DELETE CASCADE,
   constraint label_events_issue_id_fkey FOREIGN KEY (issue_id) REFERENCES issues(id) ON DELETE CASCADE,
+  constraint label_events_merge_request_id_fkey FOREIGN KEY (merge_request_id) REFERENCES merge_requests(id) ON DELETE CASCADE,
   constraint label_events_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   constraint label_events_action_known CHECK ((action = ANY (ARRAY['add'::text, 'remove'::text]))),
-  constraint label_events_one_item CHECK ((num_nonnulls(issue_id, epic_id) = 1))
+  constraint label_events_one_item CHECK ((num_nonnulls(issue_id, epic_id, merge_request_id) = 1))
 );
 CREATE INDEX label_events_of_epic ON public.label_events USING btree (epic_id, id) WHERE (epic_id IS NOT NULL);
 CREATE INDEX label_events_of_issue ON public.label_events USING btree (issue_id, id) WHERE (issue_id IS NOT NULL);
+CREATE INDEX label_events_of_merge_request ON public.label_events USING btree (merge_request_id, id) WHERE (merge_request_id IS NOT NULL);
 CREATE INDEX label_events_of_user ON public.label_events USING btree (user_id) WHERE (user_id IS NOT NULL);
 
 create table label_links (
   label_id bigint not null,
   issue_id bigint,
   epic_id bigint,
+  merge_request_id bigint,
   constraint label_links_epic_id_fkey FOREIGN KEY (epic_id) REFERENCES epics(id) ON DELETE CASCADE,
   constraint label_links_issue_id_fkey FOREIGN KEY (issue_id) REFERENCES issues(id) ON DELETE CASCADE,
-  constraint label_links_one_item CHECK ((num_nonnulls(issue_id, epic_id) = 1))
+  constraint label_links_merge_request_id_fkey FOREIGN KEY (merge_request_id) REFERENCES merge_requests(id) ON DELETE CASCADE,
+  constraint label_links_one_item CHECK ((num_nonnulls(issue_id, epic_id, merge_request_id) = 1))
 );
 CREATE UNIQUE INDEX label_links_of_epic ON public.label_links USING btree (epic_id, label_id) WHERE (epic_id IS NOT NULL);
 CREATE UNIQUE INDEX label_links_of_issue ON public.label_links USING btree (issue_id, label_id) WHERE (issue_id IS NOT NULL);
 CREATE INDEX label_links_of_label ON public.label_links USING btree (label_id, issue_id, epic_id);
+CREATE UNIQUE INDEX label_links_of_merge_request ON public.label_links USING btree (merge_request_id, label_id) WHERE (merge_request_id IS NOT NULL);
 
 create table label_priorities (
   project_id bigint not null,
@@ -756,6 +766,76 @@ CREATE UNIQUE INDEX members_of_project_taken ON public.members USING btree (proj
 CREATE INDEX members_of_user ON public.members USING btree (user_id, id);
 CREATE INDEX members_projects_of_user ON public.members USING btree (user_id, project_id) INCLUDE (access_level, expires_at) WHERE (project_id IS NOT NULL);
 CREATE INDEX members_to_expire ON public.members USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+
+create table merge_request_assignees (
+  merge_request_id bigint not null,
+  user_id bigint not null,
+  constraint merge_request_assignees_pkey PRIMARY KEY (merge_request_id, user_id),
+  constraint merge_request_assignees_merge_request_id_fkey FOREIGN KEY (merge_request_id) REFERENCES merge_requests(id) ON DELETE CASCADE,
+  constraint merge_request_assignees_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX merge_request_assignees_of_user ON public.merge_request_assignees USING btree (user_id, merge_request_id);
+
+create table merge_request_counters (
+  project_id bigint not null,
+  last_iid integer not null,
+  constraint merge_request_counters_pkey PRIMARY KEY (project_id),
+  constraint merge_request_counters_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+
+create table merge_request_reviewers (
+  merge_request_id bigint not null,
+  user_id bigint not null,
+  constraint merge_request_reviewers_pkey PRIMARY KEY (merge_request_id, user_id),
+  constraint merge_request_reviewers_merge_request_id_fkey FOREIGN KEY (merge_request_id) REFERENCES merge_requests(id) ON DELETE CASCADE,
+  constraint merge_request_reviewers_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX merge_request_reviewers_of_user ON public.merge_request_reviewers USING btree (user_id, merge_request_id);
+
+create table merge_requests (
+  id bigint not null generated by default as identity,
+  project_id bigint not null,
+  iid integer not null,
+  author_id bigint,
+  created_at timestamp(3) with time zone not null default now(),
+  updated_at timestamp(3) with time zone not null default now(),
+  closed_at timestamp(3) with time zone,
+  closed_by_id bigint,
+  milestone_id bigint,
+  state text not null default 'opened'::text,
+  discussion_locked boolean,
+  squash boolean not null default false,
+  remove_source_branch boolean,
+  source_branch text not null,
+  target_branch text not null,
+  head_commit_id text,
+  task_count integer,
+  completed_task_count integer,
+  title text not null,
+  description text,
+  search_text text not null generated always as (((lower(title) || chr(10)) || lower("left"(COALESCE(description, ''::text), 10000)))) stored,
+  constraint merge_requests_pkey PRIMARY KEY (id),
+  constraint merge_requests_author_id_fkey FOREIGN KEY (author_id) REFERENCES users(id),
+  constraint merge_requests_closed_by_id_fkey FOREIGN KEY (closed_by_id) REFERENCES users(id),
+  constraint merge_requests_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint merge_requests_branches_differ CHECK ((source_branch <> target_branch)),
+  constraint merge_requests_closed_has_time CHECK (((state = 'closed'::text) = (closed_at IS NOT NULL))),
+  constraint merge_requests_description_length CHECK ((length(description) <= 1048576)),
+  constraint merge_requests_iid_range CHECK ((iid > 0)),
+  constraint merge_requests_state_known CHECK ((state = ANY (ARRAY['opened'::text, 'closed'::text, 'merged'::text, 'locked'::text]))),
+  constraint merge_requests_title_length CHECK (((length(title) >= 1) AND (length(title) <= 255)))
+);
+CREATE INDEX merge_requests_by_created_at ON public.merge_requests USING btree (created_at, id);
+CREATE INDEX merge_requests_by_updated_at ON public.merge_requests USING btree (updated_at, id);
+CREATE INDEX merge_requests_closed_by ON public.merge_requests USING btree (closed_by_id) WHERE (closed_by_id IS NOT NULL);
+CREATE UNIQUE INDEX merge_requests_iid_taken ON public.merge_requests USING btree (project_id, iid);
+CREATE INDEX merge_requests_of_author ON public.merge_requests USING btree (author_id, created_at, id);
+CREATE INDEX merge_requests_of_milestone ON public.merge_requests USING btree (milestone_id, created_at, id) WHERE (milestone_id IS NOT NULL);
+CREATE INDEX merge_requests_of_project_by_created_at ON public.merge_requests USING btree (project_id, created_at, id);
+CREATE INDEX merge_requests_of_project_by_title ON public.merge_requests USING btree (project_id, title, id);
+CREATE INDEX merge_requests_of_project_by_updated_at ON public.merge_requests USING btree (project_id, updated_at, id);
+CREATE UNIQUE INDEX merge_requests_open_taken ON public.merge_requests USING btree (project_id, source_branch, target_branch) WHERE (state = 'opened'::text);
+CREATE INDEX merge_requests_words ON public.merge_requests USING gin (search_text gin_trgm_ops);
 
 create table milestones (
   id bigint not null generated by default as identity,
@@ -849,18 +929,21 @@ create table notes (
   other_issue_id bigint,
   other_epic_id bigint,
   body text not null,
+  merge_request_id bigint,
   constraint notes_pkey PRIMARY KEY (id),
   constraint notes_author_id_fkey FOREIGN KEY (author_id) REFERENCES users(id),
   constraint notes_epic_id_fkey FOREIGN KEY (epic_id) REFERENCES epics(id) ON DELETE CASCADE,
   constraint notes_issue_id_fkey FOREIGN KEY (issue_id) REFERENCES issues(id) ON DELETE CASCADE,
+  constraint notes_merge_request_id_fkey FOREIGN KEY (merge_request_id) REFERENCES merge_requests(id) ON DELETE CASCADE,
   constraint notes_other_epic_id_fkey FOREIGN KEY (other_epic_id) REFERENCES epics(id) ON DELETE CASCADE,
   constraint notes_other_issue_id_fkey FOREIGN KEY (other_issue_id) REFERENCES issues(id) ON DELETE CASCADE,
   constraint notes_body_length CHECK (((length(body) >= 1) AND (length(body) <= 1048576))),
-  constraint notes_one_item CHECK ((num_nonnulls(issue_id, epic_id) = 1)),
+  constraint notes_one_item CHECK ((num_nonnulls(issue_id, epic_id, merge_request_id) = 1)),
   constraint notes_one_other CHECK ((num_nonnulls(other_issue_id, other_epic_id) <= 1))
 );
 CREATE INDEX notes_comments_of_epic ON public.notes USING btree (epic_id, internal) WHERE ((NOT system) AND (epic_id IS NOT NULL));
 CREATE INDEX notes_comments_of_issue ON public.notes USING btree (issue_id, internal) WHERE ((NOT system) AND (issue_id IS NOT NULL));
+CREATE INDEX notes_comments_of_merge_request ON public.notes USING btree (merge_request_id, internal) WHERE ((NOT system) AND (merge_request_id IS NOT NULL));
 CREATE INDEX notes_naming_epic ON public.notes USING btree (other_epic_id) WHERE (other_epic_id IS NOT NULL);
 CREATE INDEX notes_naming_issue ON public.notes USING btree (other_issue_id) WHERE (other_issue_id IS NOT NULL);
 CREATE INDEX notes_of_author ON public.notes USING btree (author_id) WHERE (author_id IS NOT NULL);
@@ -869,6 +952,8 @@ CREATE INDEX notes_of_epic_by_created_at ON public.notes USING btree (epic_id, c
 CREATE INDEX notes_of_epic_by_updated_at ON public.notes USING btree (epic_id, updated_at, id) WHERE (epic_id IS NOT NULL);
 CREATE INDEX notes_of_issue_by_created_at ON public.notes USING btree (issue_id, created_at, id) WHERE (issue_id IS NOT NULL);
 CREATE INDEX notes_of_issue_by_updated_at ON public.notes USING btree (issue_id, updated_at, id) WHERE (issue_id IS NOT NULL);
+CREATE INDEX notes_of_merge_request_by_created_at ON public.notes USING btree (merge_request_id, created_at, id) WHERE (merge_request_id IS NOT NULL);
+CREATE INDEX notes_of_merge_request_by_updated_at ON public.notes USING btree (merge_request_id, updated_at, id) WHERE (merge_request_id IS NOT NULL);
 
 create table notification_settings (
   id bigint not null generated by default as identity,
@@ -1191,14 +1276,17 @@ create table subscriptions (
   created_at timestamp(3) with time zone not null default now(),
   updated_at timestamp(3) with time zone not null default now(),
   subscribed boolean not null,
+  merge_request_id bigint,
   constraint subscriptions_pkey PRIMARY KEY (id),
   constraint subscriptions_epic_id_fkey FOREIGN KEY (epic_id) REFERENCES epics(id) ON DELETE CASCADE,
   constraint subscriptions_issue_id_fkey FOREIGN KEY (issue_id) REFERENCES issues(id) ON DELETE CASCADE,
+  constraint subscriptions_merge_request_id_fkey FOREIGN KEY (merge_request_id) REFERENCES merge_requests(id) ON DELETE CASCADE,
   constraint subscriptions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
-  constraint subscriptions_one_item CHECK ((num_nonnulls(issue_id, epic_id) = 1))
+  constraint subscriptions_one_item CHECK ((num_nonnulls(issue_id, epic_id, merge_request_id) = 1))
 );
 CREATE UNIQUE INDEX subscriptions_of_epic ON public.subscriptions USING btree (epic_id, user_id) WHERE (epic_id IS NOT NULL);
 CREATE UNIQUE INDEX subscriptions_of_issue ON public.subscriptions USING btree (issue_id, user_id) WHERE (issue_id IS NOT NULL);
+CREATE UNIQUE INDEX subscriptions_of_merge_request ON public.subscriptions USING btree (merge_request_id, user_id) WHERE (merge_request_id IS NOT NULL);
 CREATE INDEX subscriptions_of_user ON public.subscriptions USING btree (user_id);
 
 create table todos (
@@ -1211,21 +1299,25 @@ create table todos (
   updated_at timestamp(3) with time zone not null default now(),
   action text not null,
   state text not null default 'pending'::text,
+  merge_request_id bigint,
   constraint todos_pkey PRIMARY KEY (id),
   constraint todos_author_id_fkey FOREIGN KEY (author_id) REFERENCES users(id),
   constraint todos_epic_id_fkey FOREIGN KEY (epic_id) REFERENCES epics(id) ON DELETE CASCADE,
   constraint todos_issue_id_fkey FOREIGN KEY (issue_id) REFERENCES issues(id) ON DELETE CASCADE,
+  constraint todos_merge_request_id_fkey FOREIGN KEY (merge_request_id) REFERENCES merge_requests(id) ON DELETE CASCADE,
   constraint todos_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
-  constraint todos_action_known CHECK ((action = ANY (ARRAY['assigned'::text, 'mentioned'::text, 'marked'::text]))),
-  constraint todos_one_item CHECK ((num_nonnulls(issue_id, epic_id) = 1)),
+  constraint todos_action_known CHECK ((action = ANY (ARRAY['assigned'::text, 'mentioned'::text, 'marked'::text, 'review_requested'::text]))),
+  constraint todos_one_item CHECK ((num_nonnulls(issue_id, epic_id, merge_request_id) = 1)),
   constraint todos_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'done'::text])))
 );
 CREATE INDEX todos_of_author ON public.todos USING btree (author_id) WHERE (author_id IS NOT NULL);
 CREATE INDEX todos_of_epic ON public.todos USING btree (epic_id, user_id) WHERE (epic_id IS NOT NULL);
 CREATE INDEX todos_of_issue ON public.todos USING btree (issue_id, user_id) WHERE (issue_id IS NOT NULL);
+CREATE INDEX todos_of_merge_request ON public.todos USING btree (merge_request_id, user_id) WHERE (merge_request_id IS NOT NULL);
 CREATE INDEX todos_of_user ON public.todos USING btree (user_id, state, id);
 CREATE UNIQUE INDEX todos_pending_on_epic ON public.todos USING btree (epic_id, user_id, action) WHERE ((epic_id IS NOT NULL) AND (state = 'pending'::text));
 CREATE UNIQUE INDEX todos_pending_on_issue ON public.todos USING btree (issue_id, user_id, action) WHERE ((issue_id IS NOT NULL) AND (state = 'pending'::text));
+CREATE UNIQUE INDEX todos_pending_on_merge_request ON public.todos USING btree (merge_request_id, user_id, action) WHERE ((merge_request_id IS NOT NULL) AND (state = 'pending'::text));
 
 create table user_custom_attributes (
   user_id bigint not null,

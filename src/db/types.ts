@@ -30,6 +30,7 @@ interface AwardEmojiTable {
   name: string;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  merge_request_id: number | null;
 }
 
 interface ClustersTable {
@@ -259,12 +260,14 @@ interface LabelEventsTable {
   label_id: number;
   action: "add" | "remove";
   created_at: Generated<string>;
+  merge_request_id: number | null;
 }
 
 interface LabelLinksTable {
   label_id: number;
   issue_id: number | null;
   epic_id: number | null;
+  merge_request_id: number | null;
 }
 
 interface LabelPrioritiesTable {
@@ -310,6 +313,45 @@ interface MembersTable {
   created_at: Generated<string>;
   created_by_id: number | null;
   updated_at: Generated<string>;
+}
+
+interface MergeRequestAssigneesTable {
+  merge_request_id: number;
+  user_id: number;
+}
+
+interface MergeRequestCountersTable {
+  project_id: number;
+  last_iid: number;
+}
+
+interface MergeRequestReviewersTable {
+  merge_request_id: number;
+  user_id: number;
+}
+
+interface MergeRequestsTable {
+  id: Generated<number>;
+  project_id: number;
+  iid: number;
+  author_id: number | null;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+  closed_at: string | null;
+  closed_by_id: number | null;
+  milestone_id: number | null;
+  state: Generated<"opened" | "closed" | "merged" | "locked">;
+  discussion_locked: boolean | null;
+  squash: Generated<boolean>;
+  remove_source_branch: boolean | null;
+  source_branch: string;
+  target_branch: string;
+  head_commit_id: string | null;
+  task_count: number | null;
+  completed_task_count: number | null;
+  title: string;
+  description: string | null;
+  search_text: GeneratedAlways<string>;
 }
 
 interface MilestonesTable {
@@ -363,6 +405,7 @@ interface NotesTable {
   other_issue_id: number | null;
   other_epic_id: number | null;
   body: string;
+  merge_request_id: number | null;
 }
 
 interface NotificationSettingsTable {
@@ -559,6 +602,7 @@ interface SubscriptionsTable {
   created_at: Generated<string>;
   updated_at: Generated<string>;
   subscribed: boolean;
+  merge_request_id: number | null;
 }
 
 interface TodosTable {
@@ -569,8 +613,9 @@ interface TodosTable {
   epic_id: number | null;
   created_at: Generated<string>;
   updated_at: Generated<string>;
-  action: "assigned" | "mentioned" | "marked";
+  action: "assigned" | "mentioned" | "marked" | "review_requested";
   state: Generated<"pending" | "done">;
+  merge_request_id: number | null;
 }
 
 interface UserCustomAttributesTable {
@@ -710,6 +755,10 @@ export interface Database {
   mail_counts: MailCountsTable;
   mailed_links: MailedLinksTable;
   members: MembersTable;
+  merge_request_assignees: MergeRequestAssigneesTable;
+  merge_request_counters: MergeRequestCountersTable;
+  merge_request_reviewers: MergeRequestReviewersTable;
+  merge_requests: MergeRequestsTable;
   milestones: MilestonesTable;
   namespaces: NamespacesTable;
   notes: NotesTable;
