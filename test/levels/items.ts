@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import { type GroupSeen, mayUse, type ProjectSeen, visibleGroup, visibleProject } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
 import type { Databases } from "#db/database.ts";
-import { possibleAssignees } from "#domains/planning/issues/assignees.ts";
+import { possibleAssignees } from "#domains/planning/items/assignees.ts";
 import { readersOfEpic, readersOfIssue, readersOfNote } from "#domains/planning/items/mentions.ts";
 import { epicVisibleIn, issueVisibleIn, noteVisibleIn } from "#domains/planning/items/visibility.ts";
 import { inOrder, modelOf, nameOf, type Who } from "./model.ts";
@@ -100,7 +100,7 @@ export async function compareReaders({ read }: Databases, world: World, item: Wo
       ? [
           [
             "possible assignees of",
-            await possibleAssignees(read, projectId(of.project), everyone.map(userId)),
+            await possibleAssignees(read, projectId(of.project), "issues", everyone.map(userId)),
             expected((user) => uses(user, of, "issues")),
           ] as [string, number[], string],
         ]

@@ -1,57 +1,51 @@
-import { type RawBuilder, sql } from "kysely";
+import { sql } from "kysely";
 import type { Tx } from "#db/database.ts";
-import type { Database } from "#db/types.ts";
 import { BATCH_ROWS, reassignBatch, removeBatch } from "#domains/foundation/deletions/batches.ts";
+import { type Batch, idsIn, own, removalsOfItems, removeWhere } from "#domains/planning/items/removals.ts";
+import { PLANNED } from "#domains/planning/milestones/merge.ts";
 import type { Deletions } from "#domains/foundation/deletions/deletions.ts";
 
-type Batch = (tx: Tx, ids: readonly number[]) => Promise<number>;
-
-/** What issues and epics are called in the tables that refer to them. */
+/** What issues and epics are called in the tables that name a second item. */
 const ITEMS = {
-  issues: { id: "issue_id", other: "other_issue_id", container: "project_id", links: "issue_links" },
-  epics: { id: "epic_id", other: "other_epic_id", container: "group_id", links: "epic_links" },
+  issues: { column: "issue_id", other: "other_issue_id", container: "project_id", links: "issue_links" },
+  epics: { column: "epic_id", other: "other_epic_id", container: "group_id", links: "epic_links" },
 } as const;
 
-const removeWhere =
-  (table: keyof Database, column: string, ids: (containerIds: readonly number[]) => RawBuilder<unknown>): Batch =>
-  (tx, containerIds) =>
-    removeBatch(tx, table, sql`${sql.ref(column)} in (${ids(containerIds)})`);
-
-/**
- * Whatever refers to the items of deleted containers goes first, so that no batch of items takes a multiple of its rows
- * along. Items, labels and milestones follow; labels and milestones may still be on items of projects that were moved away.
- */
+/** Items, labels and milestones; labels and milestones may still be on items of projects that were moved away. */
 function ofContainers(items: keyof typeof ITEMS): Batch[] {
-  const { id, other, container, links } = ITEMS[items];
-  const idsIn = (table: "issues" | "epics" | "labels") => (containerIds: readonly number[]) =>
-    sql`select id from ${sql.table(table)} where ${sql.ref(container)} = any(${containerIds}::bigint[])`;
-  const notesOn = (containerIds: readonly number[]) =>
-    sql`select id from notes where ${sql.ref(id)} in (${idsIn(items)(containerIds)})`;
-  const own = (containerIds: readonly number[]) => sql`select unnest(${containerIds}::bigint[])`;
+  const { column, other, container, links } = ITEMS[items];
+  const itemIds = idsIn(items, container);
+  const labelIds = idsIn("labels", container);
   return [
-    removeWhere("award_emoji", "note_id", notesOn),
-    ...(["award_emoji", "todos", "subscriptions", "notes", "label_events", "label_links", "epic_issues"] as const).map(
-      (table) => removeWhere(table, id, idsIn(items)),
-    ),
-    ...(items === "issues" ? [removeWhere("issue_assignees", id, idsIn(items))] : []),
+    removeWhere("epic_issues", column, itemIds),
     // Notes on other items that name one of these.
-    removeWhere("notes", other, idsIn(items)),
-    removeWhere(links, "source_id", idsIn(items)),
-    removeWhere(links, "target_id", idsIn(items)),
-    removeWhere(items, container, own),
-    removeWhere("label_links", "label_id", idsIn("labels")),
-    removeWhere("label_priorities", "label_id", idsIn("labels")),
+    removeWhere("notes", other, itemIds),
+    removeWhere(links, "source_id", itemIds),
+    removeWhere(links, "target_id", itemIds),
+    ...removalsOfItems(column),
+    removeWhere("label_links", "label_id", labelIds),
+    removeWhere("label_priorities", "label_id", labelIds),
     removeWhere("labels", container, own),
-    (tx, containerIds) => clearMilestones(tx, container, containerIds),
+    ...PLANNED.map(
+      (table): Batch =>
+        (tx, containerIds) =>
+          clearMilestones(tx, table, container, containerIds),
+    ),
     removeWhere("milestones", container, own),
     removeWhere("notification_settings", container, own),
   ];
 }
 
-async function clearMilestones(tx: Tx, container: string, containerIds: readonly number[]): Promise<number> {
+async function clearMilestones(
+  tx: Tx,
+  table: (typeof PLANNED)[number],
+  container: string,
+  containerIds: readonly number[],
+): Promise<number> {
+  const items = sql.table(table);
   const { numAffectedRows = 0n } = await sql`
-    update issues set milestone_id = null where id = any(array(
-      select i.id from milestones m join issues i on i.milestone_id = m.id
+    update ${items} set milestone_id = null where id = any(array(
+      select item.id from milestones m join ${items} item on item.milestone_id = m.id
       where ${sql.ref(`m.${container}`)} = any(${containerIds}::bigint[]) limit ${sql.lit(BATCH_ROWS)}))`.execute(tx);
   return Number(numAffectedRows);
 }

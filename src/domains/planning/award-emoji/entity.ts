@@ -1,11 +1,12 @@
 import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
+import { ITEM_NAMES, kindOf } from "#domains/planning/items/item.ts";
 import type { Awardable, AwardRow } from "./queries.ts";
 
 const Time = Type.String({ format: "date-time" });
 
-/** An emoji that somebody gave to an issue, an epic or a note. */
+/** An emoji that somebody gave to an item or a note. */
 export const AwardEmoji = Type.Object(
   {
     id: Type.Integer(),
@@ -14,14 +15,12 @@ export const AwardEmoji = Type.Object(
     created_at: Time,
     updated_at: Time,
     awardable_id: Type.Integer(),
-    awardable_type: Type.Enum(["Issue", "Epic", "Note"]),
+    awardable_type: Type.Enum([...ITEM_NAMES, "Note"]),
     url: Type.Null(),
   },
   { additionalProperties: false, title: "AwardEmoji" },
 );
 export type AwardEmoji = Static<typeof AwardEmoji>;
-
-const TYPES = { issue_id: "Issue", epic_id: "Epic", note_id: "Note" } as const;
 
 export const presentAward = (
   { id, name, created_at, updated_at }: AwardRow,
@@ -34,6 +33,6 @@ export const presentAward = (
   created_at,
   updated_at,
   awardable_id: thing.id,
-  awardable_type: TYPES[thing.column],
+  awardable_type: thing.column === "note_id" ? "Note" : kindOf({ column: thing.column }).name,
   url: null,
 });

@@ -3,6 +3,7 @@ import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
 import { textColorOn } from "#domains/planning/items/colors.ts";
 import type { Votes } from "#domains/planning/items/counts.ts";
+import { itemUrl } from "#domains/planning/items/item.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import { Issue } from "#domains/planning/issues/entity.ts";
 import { LabelDetails } from "#domains/planning/labels/entity.ts";
@@ -95,6 +96,7 @@ export function presentEpic(
   const start = inherited?.start_date ?? null;
   const due = inherited?.due_date ?? null;
   const dueDate = row.due_date_is_fixed ? row.due_date_fixed : due;
+  const url = itemUrl("epic_id", site, path, row.iid);
   return {
     id: row.id,
     iid: row.iid,
@@ -119,8 +121,8 @@ export function presentEpic(
     due_date_from_inherited_source: due,
     due_date_from_milestones: null,
     state: row.state,
-    web_url: epicUrl(site, path, row.iid),
-    web_edit_url: `${epicUrl(site, path, row.iid)}/edit`,
+    web_url: url,
+    web_edit_url: `${url}/edit`,
     references: referencesTo("epic", row.iid, path, from),
     created_at: row.created_at,
     updated_at: row.updated_at,
@@ -134,8 +136,6 @@ export function presentEpic(
     _links: linksOf(site, row, parent),
   };
 }
-
-export const epicUrl = (site: string, path: string, iid: number) => `${site}/groups/${path}/-/epics/${iid}`;
 
 function linksOf(site: string, row: EpicRow, parent: EpicRow | undefined): Epic["_links"] {
   const addressOf = ({ group_id, iid }: EpicRow) => `${site}/api/v4/groups/${group_id}/epics/${iid}`;

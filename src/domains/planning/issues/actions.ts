@@ -10,20 +10,20 @@ import { newMentions, readersOfIssue } from "#domains/planning/items/mentions.ts
 import { notify } from "#domains/planning/items/notifications.ts";
 import { refuseDeletion } from "#domains/planning/items/rights.ts";
 import { stateColumns, statesReached } from "#domains/planning/items/states.ts";
-import { changesOf, recordChanges } from "#domains/planning/items/system-notes.ts";
+import { assigneesChanged, changesOf, recordChanges } from "#domains/planning/items/system-notes.ts";
 import { completeAssignments, updateTodos } from "#domains/planning/items/todos.ts";
 import {
   type ChangedAssignees,
   namedAssignees,
   possibleAssignees,
-  recordAssignees,
-  setAssignees,
-} from "./assignees.ts";
-import { namedMilestone } from "./milestones.ts";
+  recordPeople,
+  setPeople,
+} from "#domains/planning/items/assignees.ts";
+import { namedMilestone } from "#domains/planning/milestones/of-items.ts";
 import type { IssueChanges } from "./params.ts";
 import { type IssueRow, issues, lockIssue } from "./queries.ts";
 import { type IssueWrite, permittedChanges } from "./rights.ts";
-import { taskColumns } from "./tasks.ts";
+import { taskColumns } from "#domains/planning/items/tasks.ts";
 
 type Changes = Partial<Static<typeof IssueChanges>>;
 
@@ -38,22 +38,22 @@ export async function changeIssue(write: IssueWrite, params: Static<typeof Issue
     ...stateColumns(issue, actor, changes.state_event),
   };
   if (changes.confidential === false && issue.confidential) await refuseInConfidentialEpic(tx, issue.id);
+  const item = { column: "issue_id", id: issue.id } as const;
   const isRelabelled = await relabel(write, issue.id, changes);
   const { added, removed } = await reassign(tx, issue, changes);
   const isReassigned = added.length > 0 || removed.length > 0;
-  if (isReassigned) await recordAssignees(tx, issue.id, actor.user.id, { added, removed });
+  if (isReassigned) await recordPeople(tx, item, actor.user.id, { added, removed }, assigneesChanged);
   if (Object.keys(columns).length === 0 && !isRelabelled && !isReassigned) return issue;
   await tx
     .updateTable("issues")
     .set({ ...columns, updated_at: sql`now()` })
     .where("id", "=", issue.id)
     .execute();
-  const item = { column: "issue_id", id: issue.id } as const;
   await recordChanges(tx, item, actor.user.id, changesOf("issue", issue, columns));
   const changed = await issues(tx).where("i.id", "=", issue.id).executeTakeFirstOrThrow();
   const mentions = newMentions(changes.description ?? null, issue.description);
   const mentioned = await readersOfIssue(tx, changed, mentions);
-  await completeAssignments(tx, issue.id, removed);
+  await completeAssignments(tx, item, removed);
   await updateTodos(tx, item, actor.user.id, { assigned: added, mentioned });
   const reached = statesReached(columns);
   const target = { type: "Issue", id: issue.id } as const;
@@ -91,7 +91,12 @@ async function refuseInConfidentialEpic(tx: Tx, issueId: number) {
 async function reassign(tx: Tx, { id, project_id }: IssueRow, changes: Changes): Promise<ChangedAssignees> {
   const named = namedAssignees(changes);
   if (named === undefined) return { added: [], removed: [] };
-  return setAssignees(tx, id, await possibleAssignees(tx, project_id, named));
+  return setPeople(
+    tx,
+    "issue_assignees",
+    { column: "issue_id", id },
+    await possibleAssignees(tx, project_id, "issues", named),
+  );
 }
 
 const relabel = ({ tx, actor, project }: IssueWrite, id: number, changes: Changes): Promise<boolean> =>

@@ -4,10 +4,21 @@ import type { Actor } from "#access/principal.ts";
 import type { Filter, Listing, Rows } from "#db/lists/list-page.ts";
 import type { Condition } from "#db/lists/order.ts";
 import { matches } from "#domains/organization/namespaces/search.ts";
-import { isAvailableIn, type LabelContainer } from "#domains/planning/items/labels.ts";
+import {
+  found,
+  isWildcard,
+  labelFilters,
+  NOBODY,
+  peopleFilters,
+  searched,
+  userNamed,
+  userOf,
+  wildcard,
+} from "#domains/planning/items/filters.ts";
+import type { LabelContainer } from "#domains/planning/items/labels.ts";
 import { epicVisibleTo } from "#domains/planning/items/visibility.ts";
 import type { IssueFilters } from "./filter-params.ts";
-import { inMilestone, ofMilestone } from "./milestones.ts";
+import { inMilestone, ofMilestone } from "#domains/planning/milestones/of-items.ts";
 
 export type Filters = Static<typeof IssueFilters>;
 type Without = NonNullable<Filters["not"]>;
@@ -34,13 +45,13 @@ export function conditionsOf(
       ...authorsOf(actor, filters).map((author) => sql<boolean>`i.author_id = ${author}`),
     ],
     costly: [
-      ...assigneesOf(actor, filters).map(isAssignedTo),
-      filters.assignee_id !== undefined && ofAssignee(filters.assignee_id),
-      ...(filters.labels ?? []).map((name) => wildcard(name, hasLabels) ?? hasLabel(name, project)),
+      ...assigneesOf(actor, filters).map(assignees.includes),
+      filters.assignee_id !== undefined && assignees.is(filters.assignee_id),
+      ...(filters.labels ?? []).map((name) => labels.has(name, project)),
       ofEpic(actor, filters.epic_id),
-      ofMilestone(filters.milestone),
-      ofMilestone(filters.milestone_id),
-      search?.trim() && searched(search, filters.in ?? []),
+      ofMilestone("issue_id", filters.milestone),
+      ofMilestone("issue_id", filters.milestone_id),
+      search?.trim() && searched("issue_id", search, filters.in ?? []),
       ...(filters.not ? excluded(actor, filters.not, project) : []),
     ],
   };
@@ -52,18 +63,18 @@ export function findersOf(
   filters: Filters,
   project?: LabelContainer,
 ): NonNullable<Listing["finders"]> {
-  const { labels = [], epic_id, assignee_id } = filters;
+  const { labels: names = [], epic_id, assignee_id } = filters;
   const search = filters.search?.trim() || undefined;
   const isPerson = typeof assignee_id === "number" && assignee_id > 0;
   const people = [...assigneesOf(actor, filters), ...(isPerson ? [userOf(assignee_id)] : [])];
   return [
     search !== undefined && sql`(select i.id from issues i where ${matches(search, sql`i.search_text`)})`,
-    ...labels.filter((name) => !isWildcard(name)).map((name) => labelled(name, project)),
-    ...people.map((person) => sql`(select a.issue_id as id from issue_assignees a where a.user_id = ${person})`),
+    ...names.filter((name) => !isWildcard(name)).map((name) => labels.idsOf(name, project)),
+    ...people.map(assignees.idsOf),
     ...authorsOf(actor, filters).map((author) => sql`(select i.id from issues i where i.author_id = ${author})`),
     typeof epic_id === "number" && sql`(select t.issue_id as id from epic_issues t where t.epic_id = ${epic_id})`,
-    inMilestone(filters.milestone, project),
-    inMilestone(filters.milestone_id, project),
+    inMilestone("issue_id", filters.milestone, project),
+    inMilestone("issue_id", filters.milestone_id, project),
   ];
 }
 
@@ -76,16 +87,6 @@ function ofTimes({ created_after, created_before, updated_after, updated_before 
     updated_after && { column: updated, where: sql`i.updated_at >= ${updated_after}` },
     updated_before && { column: updated, where: sql`i.updated_at <= ${updated_before}` },
   ];
-}
-
-const not = (condition: Condition): Condition => sql`not (${condition})`;
-
-const isWildcard = (value: string | number) => /^(?:any|none)$/i.test(String(value));
-
-/** The condition for `None` or `Any`, in any case; undefined for another value. */
-function wildcard(value: string | number, isAny: Condition): Condition | undefined {
-  if (!isWildcard(value)) return undefined;
-  return String(value).toLowerCase() === "any" ? isAny : not(isAny);
 }
 
 const today = sql`(now() at time zone 'UTC')::date`;
@@ -106,18 +107,8 @@ const DUE: Readonly<Record<NonNullable<Filters["due_date"]>, Condition>> = {
   next_month_and_previous_two_weeks: within(`${TODAY} - 14`, `${truncated("month")} + interval '2 months'`),
 };
 
-/** A lookup for one row. Without the offset PostgreSQL may join it, and read all rows that any issue has. */
-const found = (rows: Rows): Condition => sql`exists (${rows} offset 0)`;
-
-const isAssigned = found(sql`select from issue_assignees a where a.issue_id = i.id`);
-const isAssignedTo = (person: Rows): Condition =>
-  found(sql`select from issue_assignees a where a.issue_id = i.id and a.user_id = ${person}`);
-
-const userNamed = (name: string): Rows =>
-  sql`(select u.id from users u where lower(u.username) = ${name.toLowerCase()})`;
-const userOf = (id: number): Rows => sql`${id}::bigint`;
-/** The id of nobody. */
-const NOBODY = userOf(0);
+const assignees = peopleFilters("issue_id", "issue_assignees");
+const labels = labelFilters("issue_id");
 
 type Authors = Pick<Filters, "scope" | "author_id" | "author_username">;
 type Assignees = Pick<Filters, "scope" | "assignee_username">;
@@ -136,26 +127,6 @@ const assigneesOf = (actor: Actor | null, { assignee_username = [], ...asked }: 
   ...assignee_username.map(userNamed),
 ];
 
-function ofAssignee(value: number | string): Condition {
-  if (value === 0) return not(isAssigned);
-  return wildcard(value, isAssigned) ?? isAssignedTo(userOf(Number(value)));
-}
-
-/** Whether the row of `issues as i` has a label that meets a condition. The label of a link may have been deleted. */
-const hasLabelThat = (is: Condition): Condition =>
-  found(sql`select from label_links t where t.issue_id = i.id
-    and ${found(sql`select from labels l where l.id = t.label_id and ${is}`)}`);
-const hasLabels = hasLabelThat(sql`true`);
-const hasLabel = (name: string, project: LabelContainer | undefined): Condition => hasLabelThat(isNamed(name, project));
-
-const labelled = (name: string, project: LabelContainer | undefined): Rows => sql`(
-  select t.issue_id as id from labels l join label_links t on t.label_id = l.id and t.issue_id is not null
-  where ${isNamed(name, project)})`;
-
-/** In the list of a project a name means a label that it may use, not one of a group that it has left. */
-const isNamed = (name: string, project: LabelContainer | undefined): Condition =>
-  project ? sql`l.name = ${name} and ${isAvailableIn(project)}` : sql`l.name = ${name}`;
-
 /** Epics that the caller may not see are none. */
 function ofEpic(actor: Actor | null, id: Filters["epic_id"]): Filter {
   if (id === undefined) return undefined;
@@ -165,32 +136,19 @@ function ofEpic(actor: Actor | null, id: Filters["epic_id"]): Filter {
   return wildcard(id, inEpic(sql`true`)) ?? inEpic(sql`t.epic_id = ${id}`);
 }
 
-const SEARCHED = { title: sql`lower(i.title)`, description: sql`lower(left(i.description, 10000))` };
-
-/** The search text has an index; a search in one place is compared with that place as well. */
-function searched(search: string, places: readonly (keyof typeof SEARCHED)[]): Condition {
-  const [place, ...others] = new Set(places);
-  const found = matches(search, sql`i.search_text`);
-  return place === undefined || others.length > 0 ? found : sql`(${found} and ${matchesIn(search, place)})`;
-}
-
-// A single line, so that a word too short for the index can be the whole of it.
-const matchesIn = (search: string, place: keyof typeof SEARCHED): Condition =>
-  matches(search, sql`(chr(10) || ${SEARCHED[place]} || chr(10))`);
-
 /** The conditions for `not[…]`: none of the named values. */
 function excluded(actor: Actor | null, without: Without, project: LabelContainer | undefined): Filter[] {
-  const { labels, iids, weight, epic_id, assignee_id, milestone, milestone_id } = without;
+  const { iids, weight, epic_id, assignee_id, milestone, milestone_id } = without;
   const some: Filter[] = [
     ...authorsOf(null, without).map((author) => sql<boolean>`i.author_id = ${author}`),
-    ...assigneesOf(null, without).map(isAssignedTo),
-    assignee_id !== undefined && ofAssignee(assignee_id),
-    ...(labels ?? []).map((name) => wildcard(name, hasLabels) ?? hasLabel(name, project)),
+    ...assigneesOf(null, without).map(assignees.includes),
+    assignee_id !== undefined && assignees.is(assignee_id),
+    ...(without.labels ?? []).map((name) => labels.has(name, project)),
     iids && sql`i.iid = any(${iids}::integer[])`,
     weight !== undefined && sql`i.weight = ${weight}`,
     ofEpic(actor, epic_id),
-    ofMilestone(milestone),
-    ofMilestone(milestone_id),
+    ofMilestone("issue_id", milestone),
+    ofMilestone("issue_id", milestone_id),
   ];
   // A row without a value does not have the excluded one.
   return some.map((condition) => condition && sql<boolean>`(${condition}) is not true`);

@@ -7,8 +7,9 @@ import { type Condition, order, type Order } from "#db/lists/order.ts";
 import { isArchived } from "#domains/organization/projects/queries.ts";
 import { isOpenOrOwn, issuesSeenIn, issueVisibleIn, issueVisibleTo } from "#domains/planning/items/visibility.ts";
 import { ofProject } from "#domains/planning/items/labels.ts";
+import { inSubtree } from "#domains/planning/items/subtree.ts";
 import { conditionsOf, type Filters, findersOf } from "./conditions.ts";
-import { DUE_DATE_OF_MILESTONE } from "./milestones.ts";
+import { dueDateOfMilestone } from "#domains/planning/milestones/of-items.ts";
 
 const newest = order("i.created_at", "timestamptz");
 const emptyLast = { nulls: "at the end" } as const;
@@ -30,7 +31,7 @@ const OF_PROJECT = {
   title: order("i.title", "text"),
 };
 
-const milestoneDue = order(DUE_DATE_OF_MILESTONE, "date", { ...emptyLast, scannedBy: newest });
+const milestoneDue = order(dueDateOfMilestone("issue_id"), "date", { ...emptyLast, scannedBy: newest });
 
 /** The orders of every list of issues. No index has the votes, so popularity means newest first. */
 export const PAGING = {
@@ -58,12 +59,6 @@ export function listOfProject(project: ProjectSeen, actor: Actor | null, filters
     finders: findersOf(actor, filters, ofProject(project)),
     isListed,
   };
-}
-
-/** Whether the row of `projects as p` is in a group or below it. */
-function inSubtree({ id, traversal_ids }: GroupSeen): Condition {
-  const end = [...traversal_ids.slice(0, -1), id + 1];
-  return sql`p.namespace_id in (select s from subtree(${traversal_ids}::bigint[], ${end}::bigint[]) s)`;
 }
 
 /** The issues of a group and the groups below it. */

@@ -11,8 +11,8 @@ import { referencesTo } from "#domains/planning/items/references.ts";
 import { moveSubscriptions } from "#domains/planning/items/subscriptions.ts";
 import { recordChanges } from "#domains/planning/items/system-notes.ts";
 import { moveTodos } from "#domains/planning/items/todos.ts";
-import { possibleAssignees } from "./assignees.ts";
-import { milestoneInTarget } from "./milestones.ts";
+import { possibleAssignees } from "#domains/planning/items/assignees.ts";
+import { milestoneInTarget } from "#domains/planning/milestones/of-items.ts";
 import { insertIssue } from "./new-issue.ts";
 import type { IssueMove } from "./params.ts";
 import { type IssueRow, issues, labelNamesOf, lockIssue, requireIssue } from "./queries.ts";
@@ -54,7 +54,7 @@ export async function moveIssue(write: IssueMoveWrite, target: ProjectSeen, iid:
   const draft = {
     ...issue,
     project_id: target.id,
-    assignee_ids: await possibleAssignees(tx, target.id, issue.assignee_ids),
+    assignee_ids: await possibleAssignees(tx, target.id, "issues", issue.assignee_ids),
     milestone_id: await milestoneInTarget(tx, issue, target),
   };
   const created = await insertIssue(tx, draft, {

@@ -12,14 +12,14 @@ import { idColumn, mayBeWatched, nextItemId, notify, sendsMail } from "#domains/
 import { todosOf, type ToldPeople } from "#domains/planning/items/todos.ts";
 import { presentMilestone } from "#domains/planning/milestones/entity.ts";
 import type { MilestoneRow } from "#domains/planning/milestones/queries.ts";
-import { namedAssignees, possibleAssignees } from "./assignees.ts";
+import { namedAssignees, possibleAssignees } from "#domains/planning/items/assignees.ts";
 import type { SingleIssue } from "./entity.ts";
-import { namedMilestone } from "./milestones.ts";
+import { namedMilestone } from "#domains/planning/milestones/of-items.ts";
 import type { NewIssue } from "./params.ts";
 import { presentIssue } from "./present.ts";
 import type { DescribedIssue } from "./queries.ts";
 import { type IssueWrite, permittedInNew } from "./rights.ts";
-import { taskColumns } from "./tasks.ts";
+import { taskColumns } from "#domains/planning/items/tasks.ts";
 import { surroundingsOfNew } from "./views.ts";
 
 /** The context of a request that creates an issue; it has no transaction of its own. */
@@ -122,7 +122,7 @@ async function draftOf(
     due_date: given.due_date ?? null,
     milestone_id: given.milestone_id ?? null,
     ...{ state: "opened", closed_at: null, closed_by_id: null },
-    assignee_ids: await possibleAssignees(db, project.id, namedAssignees(given) ?? []),
+    assignee_ids: await possibleAssignees(db, project.id, "issues", namedAssignees(given) ?? []),
   };
 }
 

@@ -1,9 +1,10 @@
 import type { UserSummary } from "#domains/identity/users/entity.ts";
 import type { IssueCounts } from "#domains/planning/items/counts.ts";
+import { itemUrl } from "#domains/planning/items/item.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import type { Issue } from "./entity.ts";
 import type { DescribedIssue, IssueRow } from "./queries.ts";
-import { tasksOf } from "./tasks.ts";
+import { tasksOf } from "#domains/planning/items/tasks.ts";
 
 /** What the view of an issue shows besides its row. */
 export interface IssueSurroundings {
@@ -83,13 +84,11 @@ function presentTasks(row: DescribedIssue) {
   };
 }
 
-export const issueUrl = (site: string, path: string, iid: number) => `${site}/${path}/-/issues/${iid}`;
-
 function presentAddresses({ project_id, iid }: IssueRow, { site, path, from }: IssueSurroundings) {
   const project = `${site}/api/v4/projects/${project_id}`;
   const self = `${project}/issues/${iid}`;
   return {
-    web_url: issueUrl(site, path, iid),
+    web_url: itemUrl("issue_id", site, path, iid),
     references: { ...referencesTo("issue", iid, path, from) },
     _links: {
       self,

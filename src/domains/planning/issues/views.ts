@@ -11,7 +11,7 @@ import { withDescriptions } from "#domains/planning/items/descriptions.ts";
 import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
 import { labelsOfItems } from "#domains/planning/labels/views.ts";
 import type { Issue, SingleIssue } from "./entity.ts";
-import { milestonesOf } from "./milestones.ts";
+import { milestonesOf } from "#domains/planning/milestones/of-items.ts";
 import { type IssueSurroundings, presentIssue } from "./present.ts";
 import type { IssueRow } from "./queries.ts";
 
@@ -47,7 +47,7 @@ async function viewsOf(db: Db, rows: readonly IssueRow[], viewer: IssueViewer, w
   const labels = await labelsOfItems(db, "issue_id", ids, viewer.labelDetails === true, viewer);
   const counts = await issueCounts(db, ids, viewer.actor, withSubscription);
   const others = await othersOf(db, ids, viewer.actor);
-  const milestones = await milestonesOf(db, rows, viewer.site);
+  const milestones = await milestonesOf(db, "issue_id", rows, viewer.site);
   return (await withDescriptions(db, "issues", rows, viewer)).map((row) => {
     const counted = counts.get(row.id) ?? NO_COUNTS;
     const view = presentIssue(row, {

@@ -5,19 +5,19 @@ import { type Answer, markTruncated } from "./answer.ts";
 /** What the descriptions or notes in one answer have at most. A hundred items could have a hundred times as much. */
 export const MAX_TEXT_BYTES = 4 * 1024 ** 2;
 
-/** A row of `issues` or `epics`; rows are read without descriptions, since these may be long. */
+/** A row of items; rows are read without descriptions, since these may be long. */
 interface Described {
   readonly id: number;
   readonly description?: string | null;
 }
 
 /** The tables with long texts, and the column of the text. */
-const TEXTS = { issues: "description", epics: "description", notes: "body" } as const;
+const TEXTS = { issues: "description", epics: "description", merge_requests: "description", notes: "body" } as const;
 
-/** Adds the descriptions of issues or epics to their rows. */
+/** Adds the descriptions of items to their rows. */
 export async function withDescriptions<R extends Described>(
   db: Db,
-  table: "issues" | "epics",
+  table: Exclude<keyof typeof TEXTS, "notes">,
   rows: readonly R[],
   answer: Answer,
 ): Promise<(R & { readonly description: string | null })[]> {

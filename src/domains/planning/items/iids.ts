@@ -4,12 +4,13 @@ import { type RawBuilder, sql } from "kysely";
 const COUNTERS = {
   issue: ["issue_counters", "project_id"],
   epic: ["epic_counters", "group_id"],
+  "merge request": ["merge_request_counters", "project_id"],
   "milestone of a project": ["project_milestone_counters", "project_id"],
   "milestone of a group": ["group_milestone_counters", "group_id"],
 } as const;
 
 /**
- * A statement that returns the next number of a project's issues, a group's epics or the milestones of either as `iid`;
+ * A statement that returns the next number of a project's issues or merge requests, a group's epics or the milestones of either as `iid`;
  * one that the caller chose is returned as it is, and the following ones are greater. It locks the counter until the
  * commit, so it is part of the last statement of a transaction: `with counter as (…) insert into issues …`.
  */

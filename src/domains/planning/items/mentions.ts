@@ -3,7 +3,7 @@ import { levelInGroup, levelInProject } from "#access/levels.ts";
 import { LEVELS } from "#access/roles.ts";
 import type { Db } from "#db/database.ts";
 import type { Item } from "./item.ts";
-import { groupOpenToUser, issuesUsableByUser, SEES_CONFIDENTIAL } from "./visibility.ts";
+import { groupOpenToUser, SEES_CONFIDENTIAL, usableByUser } from "./visibility.ts";
 
 /** More people of one text are not told. */
 const MAX_MENTIONS = 100;
@@ -60,13 +60,36 @@ const isActiveAmong = (people: People): RawBuilder<boolean> =>
 export async function readersOfIssue(db: Db, issue: IssueSeen, people: People): Promise<number[]> {
   if (people.length === 0) return [];
   const isOwn = sql`u.id = any(${[issue.author_id ?? 0, ...issue.assignee_ids]}::bigint[])`;
-  const sees = issue.confidential
-    ? sql`(u.admin or ${isOwn} or ${sql.raw(levelInProject("u.id"))} >= ${sql.lit(LEVELS[SEES_CONFIDENTIAL])})`
-    : sql`true`;
+  const sees = issue.confidential ? sql`(u.admin or ${isOwn} or ${seesConfidential})` : sql`true`;
+  return usersOf(db, issue.project_id, "issues", people, sees);
+}
+
+/** Those of some people who may see a merge request, or an internal note on it. */
+export async function readersOfMergeRequest(
+  db: Db,
+  { project_id }: { readonly project_id: number },
+  people: People,
+  internal = false,
+): Promise<number[]> {
+  if (people.length === 0) return [];
+  const sees = internal ? sql`(u.admin or ${seesConfidential})` : sql`true`;
+  return usersOf(db, project_id, "merge_requests", people, sees);
+}
+
+const seesConfidential = sql`${sql.raw(levelInProject("u.id"))} >= ${sql.lit(LEVELS[SEES_CONFIDENTIAL])}`;
+
+/** Those of some people who may use a feature of a project and meet a condition. */
+async function usersOf(
+  db: Db,
+  projectId: number,
+  feature: "issues" | "merge_requests",
+  people: People,
+  condition: RawBuilder<unknown>,
+): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select u.id from users u, projects p join namespaces n on n.id = p.namespace_id
-    where ${isActiveAmong(people)} and p.id = ${issue.project_id}
-      and ${issuesUsableByUser} and ${sees} order by u.id`.execute(db);
+    where ${isActiveAmong(people)} and p.id = ${projectId}
+      and ${usableByUser(feature)} and ${condition} order by u.id`.execute(db);
   return rows.map(({ id }) => id);
 }
 
@@ -105,6 +128,11 @@ export async function readersOfNote(
     const [issue] = rows;
     const seen = issue && internal ? { ...issue, confidential: true, author_id: null, assignee_ids: [] } : issue;
     return seen ? readersOfIssue(db, seen, people) : [];
+  }
+  if (column === "merge_request_id") {
+    const { rows } = await sql<{ project_id: number }>`
+      select mr.project_id from merge_requests mr where mr.id = ${id}`.execute(db);
+    return rows[0] ? readersOfMergeRequest(db, rows[0], people, internal) : [];
   }
   const { rows } = await sql<EpicSeen>`select e.group_id, e.confidential from epics e where e.id = ${id}`.execute(db);
   const [epic] = rows;

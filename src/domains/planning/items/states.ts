@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
 
-/** The columns that closing or reopening an issue or epic changes; none if it is in that state already. */
+/** The columns that closing or reopening an item changes; none if it is in that state already. */
 export function stateColumns(
-  { state }: { readonly state: "opened" | "closed" },
+  { state }: { readonly state: string },
   actor: Actor,
   event: "close" | "reopen" | undefined,
 ) {

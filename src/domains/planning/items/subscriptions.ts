@@ -5,12 +5,12 @@ import { idOfRow, type Item, kindOf, rowsOf } from "./item.ts";
 
 /** Whether a user takes part in the row of `issues as i` or `epics as e`: wrote it, works on it or commented on it. */
 export function takesPart(column: Item["column"], userId: RawBuilder<unknown>): RawBuilder<boolean> {
-  const { alias, assignees } = kindOf({ column });
-  const isAssigned = assignees
-    ? sql`exists (select from ${sql.table(assignees)} a
-        where ${sql.ref(`a.${column}`)} = ${idOfRow(column)} and a.user_id = ${userId})`
-    : sql`false`;
-  return sql`(${sql.ref(`${alias}.author_id`)} = ${userId} or ${isAssigned}
+  const { alias, people } = kindOf({ column });
+  const areIn = people.map(
+    (table) => sql`or exists (select from ${sql.table(table)} a
+      where ${sql.ref(`a.${column}`)} = ${idOfRow(column)} and a.user_id = ${userId})`,
+  );
+  return sql`(${sql.ref(`${alias}.author_id`)} = ${userId} ${sql.join(areIn, sql` `)}
     or exists (select from notes c where ${sql.ref(`c.${column}`)} = ${idOfRow(column)} and not c.system
       and c.author_id = ${userId}))`;
 }

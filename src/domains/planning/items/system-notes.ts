@@ -25,6 +25,7 @@ const SENTENCES: Readonly<Record<string, (from: unknown, to: unknown, name: Item
   // Null is unlocked as well.
   discussion_locked: (from, to, name) =>
     Boolean(from) !== Boolean(to) && `${to ? "locked" : "unlocked"} the discussion in this ${name}`,
+  target_branch: (from, to) => `changed target branch from \`${String(from)}\` to \`${String(to)}\``,
   issue_type: (from, to) => `changed type from ${String(from)} to ${String(to)}`,
   // Not by its title: the project may leave the group that the milestone belongs to.
   milestone_id: (_, to) => (to === null ? "removed milestone" : "changed milestone"),
@@ -53,6 +54,12 @@ export const assigneesChanged = (added: readonly string[], removed: readonly str
   both(
     added.length > 0 && `assigned to ${mentionsOf(added)}`,
     removed.length > 0 && `unassigned ${mentionsOf(removed)}`,
+  );
+
+export const reviewersChanged = (added: readonly string[], removed: readonly string[]): string =>
+  both(
+    added.length > 0 && `requested review from ${mentionsOf(added)}`,
+    removed.length > 0 && `removed review request for ${mentionsOf(removed)}`,
   );
 
 const labelsOf = (ids: readonly number[]) =>

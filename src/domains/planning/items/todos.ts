@@ -5,6 +5,8 @@ import type { Item } from "./item.ts";
 /** Whom a change of an item asks to look at it. */
 export interface ToldPeople {
   readonly assigned?: readonly number[];
+  /** Those asked to review. */
+  readonly reviewing?: readonly number[];
   readonly mentioned?: readonly number[];
 }
 
@@ -16,12 +18,13 @@ export function todosOf(
   column: Item["column"],
   item: RawBuilder<unknown>,
   authorId: number | null,
-  { assigned = [], mentioned = [] }: ToldPeople,
+  { assigned = [], reviewing = [], mentioned = [] }: ToldPeople,
 ): RawBuilder<unknown> {
   const others = mentioned.filter((id) => id !== authorId);
   return sql`insert into todos (${sql.ref(column)}, user_id, author_id, action)
     select item.id, told.user_id, ${authorId}::bigint, told.action from (${item}) item cross join (
       select unnest(${assigned}::bigint[]) as user_id, 'assigned' as action
+      union all select unnest(${reviewing}::bigint[]), 'review_requested'
       union all select unnest(${others}::bigint[]), 'mentioned') told
     on conflict do nothing`;
 }
@@ -32,7 +35,7 @@ export function todosOf(
  */
 export async function updateTodos(tx: Tx, item: Item, userId: number, told: ToldPeople): Promise<void> {
   await completeTodos(tx, item, userId);
-  if (!told.assigned?.length && !told.mentioned?.length) return;
+  if (!told.assigned?.length && !told.reviewing?.length && !told.mentioned?.length) return;
   await todosOf(item.column, sql`select ${item.id}::bigint as id`, userId, told).execute(tx);
 }
 
@@ -41,11 +44,16 @@ async function completeTodos(tx: Tx, { column, id }: Item, userId: number): Prom
     where ${sql.ref(column)} = ${id} and user_id = ${userId} and state = 'pending'`.execute(tx);
 }
 
-/** Marks the assignments of people who are no longer assigned as done. */
-export async function completeAssignments(tx: Tx, issueId: number, userIds: readonly number[]): Promise<void> {
+/** Marks what people were asked, who are no longer assigned or no longer reviewers, as done. */
+export async function completeAssignments(
+  tx: Tx,
+  { column, id }: Item,
+  userIds: readonly number[],
+  action: "assigned" | "review_requested" = "assigned",
+): Promise<void> {
   if (userIds.length === 0) return;
   await sql`update todos set state = 'done', updated_at = now()
-    where issue_id = ${issueId} and user_id = any(${userIds}::bigint[]) and action = 'assigned'
+    where ${sql.ref(column)} = ${id} and user_id = any(${userIds}::bigint[]) and action = ${action}
       and state = 'pending'`.execute(tx);
 }
 

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import { type GroupSeen, hasRole, openTo, type ProjectSeen } from "#access/containers.ts";
+import { type Feature, FEATURES } from "#access/features.ts";
 import { levelInProject, reachedNamespaces } from "#access/levels.ts";
 import { type Actor, isAdministrator } from "#access/principal.ts";
 import { LEVELS, needsRole, type Role, VISIBILITIES } from "#access/roles.ts";
@@ -104,12 +105,15 @@ const openToUser = (container: "p" | "n") => sql<boolean>`${sql.ref(`${container
   when u.external then ${sql.lit(VISIBILITIES.public)} else ${sql.lit(VISIBILITIES.internal)} end`;
 
 /**
- * Whether the row of `users as u` may use the issues of `projects as p` in `namespaces as n`: `visibleTo` for statements
+ * Whether the row of `users as u` may use a feature of `projects as p` in `namespaces as n`: `visibleTo` for statements
  * about several people at once.
  */
-export const issuesUsableByUser: RawBuilder<boolean> = sql`(p.issues_access_level <> 'disabled' and (u.admin
-  or (p.issues_access_level = 'enabled' and ${openToUser("p")})
-  or ${sql.raw(levelInProject("u.id"))} >= ${sql.lit(LEVELS.guest)}))`;
+export function usableByUser(feature: Feature): RawBuilder<boolean> {
+  const { column, role } = FEATURES[feature];
+  const access = sql.ref(`p.${column}`);
+  return sql`(${access} <> 'disabled' and (u.admin or (${access} = 'enabled' and ${openToUser("p")})
+    or ${sql.raw(levelInProject("u.id"))} >= ${sql.lit(LEVELS[role])}))`;
+}
 
 /** Whether the row of `users as u` may see the group `namespaces as n` without being a member. */
 export const groupOpenToUser: RawBuilder<boolean> = openToUser("n");

@@ -3,7 +3,7 @@ import Type, { type Static } from "typebox";
 import { defineJob, type JobContext } from "#jobs/define.ts";
 import { removeBatch } from "#domains/foundation/deletions/batches.ts";
 import { type Namesake, namesakesOf } from "#domains/planning/items/namesakes.ts";
-import { moveBatchOfLinks, removeNamesake } from "./merge.ts";
+import { LABELLED, moveBatchOfLinks, removeNamesake } from "./merge.ts";
 
 /** Removes the links of a deleted label. */
 export const removeLabelLinks = defineJob({
@@ -39,9 +39,12 @@ export const mergeLabels = defineJob({
 const MAX_PASSES = 10;
 
 async function mergeNamesake({ payload: { label_id }, step, signal }: Merge, namesake: Namesake) {
-  const moveAfter = (iid: number) => step((tx) => moveBatchOfLinks(tx, namesake, label_id, iid));
-  for (let pass = 0; pass < MAX_PASSES; pass += 1) {
+  const moveAll = async (column: (typeof LABELLED)[number]) => {
+    const moveAfter = (iid: number) => step((tx) => moveBatchOfLinks(tx, column, namesake, label_id, iid));
     for (let last = await moveAfter(0); last !== undefined; last = await moveAfter(last)) signal.throwIfAborted();
+  };
+  for (let pass = 0; pass < MAX_PASSES; pass += 1) {
+    for (const column of LABELLED) await moveAll(column);
     if (await step((tx) => removeNamesake(tx, namesake, label_id))) return;
   }
   throw new Error(`label ${namesake.id} gets new links faster than they are moved`);

@@ -1,30 +1,36 @@
 import { sql } from "kysely";
 import type { Tx } from "#db/database.ts";
+import { idOfRow, type ItemColumn, kindOf, rowsOf } from "#domains/planning/items/item.ts";
 import type { Namesake } from "#domains/planning/items/namesakes.ts";
 
-const BATCH_ISSUES = 1000;
+const BATCH_ITEMS = 1000;
+
+/** The kinds of items that the labels of a project are on. */
+export const LABELLED = ["issue_id", "merge_request_id"] as const satisfies readonly ItemColumn[];
 
 /**
- * Moves the links and events of a namesake to another label, in the next issues of its project. Returns the number of the
- * last issue, or undefined if there are none left. The issues are locked, as for every change of their labels.
+ * Moves the links and events of a namesake to another label, in the next items of one kind in its project. Returns the
+ * number of the last item, or undefined if there are none left. The items are locked, as for every change of their labels.
  */
 export async function moveBatchOfLinks(
   tx: Tx,
+  column: ItemColumn,
   { id: from, project_id }: Namesake,
   to: number,
   afterIid: number,
 ): Promise<number | undefined> {
+  const id = idOfRow(column);
   const { rows: batch } = await sql<{ id: number; iid: number }>`
-    select id, iid from issues where project_id = ${project_id} and iid > ${afterIid}
-    order by iid limit ${sql.lit(BATCH_ISSUES)}`.execute(tx);
+    select id, iid from ${sql.table(kindOf({ column }).table)} where project_id = ${project_id} and iid > ${afterIid}
+    order by iid limit ${sql.lit(BATCH_ITEMS)}`.execute(tx);
   if (batch.length === 0 || !(await lockAgainstDeletion(tx, to))) return undefined;
   const { rows: locked } = await sql<{ id: number }>`
-    select i.id from issues i where i.id = any(${batch.map(({ id }) => id)}::bigint[]) and (
-      exists (select from label_links ll where ll.issue_id = i.id and ll.label_id = ${from})
-      or exists (select from label_events e where e.issue_id = i.id and e.label_id = ${from}))
-    order by i.id for update of i`.execute(tx);
-  const issueIds = locked.map(({ id }) => id);
-  if (issueIds.length > 0) await moveLinks(tx, issueIds, from, to);
+    select ${id} from ${rowsOf(column)} where ${id} = any(${batch.map((row) => row.id)}::bigint[]) and (
+      exists (select from label_links ll where ${sql.ref(`ll.${column}`)} = ${id} and ll.label_id = ${from})
+      or exists (select from label_events ev where ${sql.ref(`ev.${column}`)} = ${id} and ev.label_id = ${from}))
+    order by 1 for update`.execute(tx);
+  const itemIds = locked.map((row) => row.id);
+  if (itemIds.length > 0) await moveLinks(tx, column, itemIds, from, to);
   return batch.at(-1)?.iid;
 }
 
@@ -33,25 +39,28 @@ async function lockAgainstDeletion(tx: Tx, labelId: number): Promise<boolean> {
   return found !== undefined;
 }
 
-async function moveLinks(tx: Tx, issueIds: readonly number[], from: number, to: number) {
-  const moved = sql`issue_id = any(${issueIds}::bigint[]) and label_id = ${from}`;
+async function moveLinks(tx: Tx, column: ItemColumn, itemIds: readonly number[], from: number, to: number) {
+  const item = sql.ref(column);
+  const of = (alias: string) => sql.ref(`${alias}.${column}`);
+  const moved = sql`${item} = any(${itemIds}::bigint[]) and label_id = ${from}`;
   await sql`
-    insert into label_links (issue_id, label_id) select issue_id, ${to}::bigint from label_links where ${moved}
+    insert into label_links (${item}, label_id) select ${item}, ${to}::bigint from label_links where ${moved}
     on conflict do nothing`.execute(tx);
   await sql`delete from label_links where ${moved}`.execute(tx);
   await sql`update label_events set label_id = ${to} where ${moved}`.execute(tx);
-  // An issue may have had both labels and lost one: to the merged label, nothing was removed.
+  // An item may have had both labels and lost one: to the merged label, nothing was removed.
   await sql`
-    delete from label_events e where e.issue_id = any(${issueIds}::bigint[]) and e.label_id = ${to} and e.action = 'remove'
-      and exists (select from label_links ll where ll.issue_id = e.issue_id and ll.label_id = ${to})
+    delete from label_events ev where ${of("ev")} = any(${itemIds}::bigint[]) and ev.label_id = ${to}
+      and ev.action = 'remove'
+      and exists (select from label_links ll where ${of("ll")} = ${of("ev")} and ll.label_id = ${to})
       and not exists (
-        select from label_events later where later.issue_id = e.issue_id and later.label_id = ${to}
-          and later.action = 'add' and later.id > e.id)`.execute(tx);
+        select from label_events later where ${of("later")} = ${of("ev")} and later.label_id = ${to}
+          and later.action = 'add' and later.id > ev.id)`.execute(tx);
 }
 
 /** Deletes a namesake that has no links left; false if another transaction just added one. */
 export async function removeNamesake(tx: Tx, { id }: Namesake, mergedInto: number): Promise<boolean> {
-  // Waits for transactions that add the label to an issue.
+  // Waits for transactions that add the label to an item.
   const locked = await tx.selectFrom("labels").select("id").where("id", "=", id).forUpdate().executeTakeFirst();
   if (!locked || !(await lockAgainstDeletion(tx, mergedInto))) return true;
   const link = await tx.selectFrom("label_links").select("label_id").where("label_id", "=", id).executeTakeFirst();

@@ -4,7 +4,7 @@ import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import { issueVisibleTo } from "#domains/planning/items/visibility.ts";
-import { issueUrl } from "#domains/planning/issues/present.ts";
+import { itemUrl } from "#domains/planning/items/item.ts";
 import type { IssueRow } from "#domains/planning/issues/queries.ts";
 import { pathsOf } from "#domains/planning/issues/views.ts";
 import type { LinkGraph } from "./entity.ts";
@@ -68,6 +68,6 @@ async function linksAmong(db: Db, ids: readonly number[]) {
 }
 
 const presentNode = ({ id, iid, project_id, title, state, confidential }: IssueRow, path: string, site: string) => ({
-  ...{ id, iid, project_id, title, state, confidential, web_url: issueUrl(site, path, iid) },
+  ...{ id, iid, project_id, title, state, confidential, web_url: itemUrl("issue_id", site, path, iid) },
   reference: referencesTo("issue", iid, path, path).full,
 });

@@ -3,7 +3,7 @@ import { defineJob, type JobContext } from "#jobs/define.ts";
 import { namesakesOf } from "#domains/planning/items/namesakes.ts";
 import { clearBatch, mergeBatch, removeNamesake } from "./merge.ts";
 
-/** Takes a deleted milestone from its issues. */
+/** Takes a deleted milestone from its items. */
 export const clearMilestone = defineJob({
   name: "milestones.clear",
   queue: "bulk",
@@ -40,5 +40,5 @@ async function mergeNamesake({ payload: { milestone_id }, step, signal }: Merge,
     while ((await step((tx) => mergeBatch(tx, namesake, milestone_id))) > 0) signal.throwIfAborted();
     if (await step((tx) => removeNamesake(tx, namesake, milestone_id))) return;
   }
-  throw new Error(`milestone ${namesake} gets new issues faster than they are moved`);
+  throw new Error(`milestone ${namesake} gets new items faster than they are moved`);
 }

@@ -27,10 +27,10 @@ type Take = (userId: string, source: RawBuilder<unknown>) => RawBuilder<unknown>
 
 function participants({ item: { column, id } }: Notification, take: Take): RawBuilder<unknown>[] {
   const item = sql.ref(column);
-  const { table, assignees } = kindOf({ column });
+  const { table, people } = kindOf({ column });
   return [
     take("author_id", sql`from ${sql.table(table)} where id = ${id}`),
-    ...(assignees ? [take("user_id", sql`from ${sql.table(assignees)} where ${item} = ${id}`)] : []),
+    ...people.map((each) => take("user_id", sql`from ${sql.table(each)} where ${item} = ${id}`)),
     take("author_id", sql`from notes where ${item} = ${id} and not system`),
     take("user_id", sql`from subscriptions where ${item} = ${id} and subscribed`),
   ];

@@ -2,14 +2,10 @@ import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import type { Letter, Paragraph } from "#mail/letter.ts";
 import { fullPath } from "#domains/foundation/namespaces/queries.ts";
-import { epicUrl } from "#domains/planning/epics/entity.ts";
-import { issueUrl } from "#domains/planning/issues/present.ts";
-import { idOfRow, type ItemColumn, kindOf, rowsWithContainer } from "#domains/planning/items/item.ts";
+import { idOfRow, itemUrl, kindOf, rowsWithContainer } from "#domains/planning/items/item.ts";
 import type { Notification } from "#domains/planning/items/notifications.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import type { Recipient } from "./recipients.ts";
-
-const URLS: Readonly<Record<ItemColumn, typeof issueUrl>> = { issue_id: issueUrl, epic_id: epicUrl };
 
 /** A longer text is cut: the rest is where the link leads. */
 const MAX_TEXT = 10_000;
@@ -35,7 +31,7 @@ export async function notificationLetter(
   if (!facts) return undefined;
   const { word } = kindOf(told.item);
   const { short } = referencesTo(word, facts.iid, facts.path, "");
-  const link = URLS[told.item.column](site, facts.path, facts.iid);
+  const link = itemUrl(told.item.column, site, facts.path, facts.iid);
   return {
     to: recipient.email,
     subject: `${facts.path} | ${facts.title} (${short})`,

@@ -2,11 +2,11 @@ import Type, { type Static } from "typebox";
 import { Id } from "#http/params/vocabulary.ts";
 
 /** The causes of a to-do. */
-export const ACTIONS = ["assigned", "mentioned", "marked"] as const;
+export const ACTIONS = ["assigned", "mentioned", "marked", "review_requested"] as const;
 /** Those that clients know and that nothing here has yet. */
 const OTHER_ACTIONS = [
   ...["build_failed", "approval_required", "unmergeable", "directly_addressed", "merge_train_removed"],
-  ...["review_requested", "member_access_requested", "review_submitted"],
+  ...["member_access_requested", "review_submitted"],
 ];
 export const TARGET_TYPES = ["Issue", "Epic"] as const;
 const OTHER_TARGET_TYPES = ["MergeRequest", "Commit", "DesignManagement::Design", "AlertManagement::Alert"];

@@ -14,11 +14,11 @@ export function taskColumns(description: string | null): TaskColumns {
   return { task_count: count, completed_task_count: completed };
 }
 
-/** The tasks of an issue as they were counted when its description was written. */
-export const tasksOf = (issue: TaskColumns & { readonly description: string | null }) =>
-  issue.task_count === null
-    ? countTasks((issue.description ?? "").slice(0, MAX_UNCOUNTED_LENGTH))
-    : { count: issue.task_count, completed: issue.completed_task_count ?? 0 };
+/** The tasks of an item as they were counted when its description was written. */
+export const tasksOf = (item: TaskColumns & { readonly description: string | null }) =>
+  item.task_count === null
+    ? countTasks((item.description ?? "").slice(0, MAX_UNCOUNTED_LENGTH))
+    : { count: item.task_count, completed: item.completed_task_count ?? 0 };
 
 /** How many items of task lists, `- [ ]` and `- [x]`, a text has, and how many of them are completed. */
 function countTasks(text: string): { count: number; completed: number } {

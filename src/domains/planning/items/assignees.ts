@@ -1,15 +1,21 @@
 import { sql } from "kysely";
 import type { Db, Tx } from "#db/database.ts";
-import { assigneesChanged, recordChanges } from "#domains/planning/items/system-notes.ts";
-import { issuesUsableByUser } from "#domains/planning/items/visibility.ts";
+import type { Item, PeopleTable } from "./item.ts";
+import { recordChanges } from "./system-notes.ts";
+import { usableByUser } from "./visibility.ts";
 
-/** Those of some users, in their order, who may use the issues of a project and are active. */
-export async function possibleAssignees(db: Db, projectId: number, ids: readonly number[]): Promise<number[]> {
+/** Those of some users, in their order, who may use a feature of a project and are active. */
+export async function possibleAssignees(
+  db: Db,
+  projectId: number,
+  feature: "issues" | "merge_requests",
+  ids: readonly number[],
+): Promise<number[]> {
   if (ids.length === 0) return [];
   const { rows } = await sql<{ id: number }>`
     select u.id from users u, projects p join namespaces n on n.id = p.namespace_id
     where u.id = any(${ids}::bigint[]) and u.state = 'active' and p.id = ${projectId}
-      and ${issuesUsableByUser}`.execute(db);
+      and ${usableByUser(feature)}`.execute(db);
   const possible = new Set(rows.map(({ id }) => id));
   return [...new Set(ids)].filter((id) => possible.has(id));
 }
@@ -31,14 +37,20 @@ export interface ChangedAssignees {
   readonly removed: readonly number[];
 }
 
-/** Replaces the assignees of an issue. */
-export async function setAssignees(tx: Tx, issueId: number, userIds: readonly number[]): Promise<ChangedAssignees> {
+/** Replaces the people in a table of those who are asked to work on an item. */
+export async function setPeople(
+  tx: Tx,
+  table: PeopleTable,
+  { column, id }: Item,
+  userIds: readonly number[],
+): Promise<ChangedAssignees> {
+  const [people, item] = [sql.table(table), sql.ref(column)];
   const { rows } = await sql<ChangedAssignees>`
     with added as (
-      insert into issue_assignees (issue_id, user_id) select ${issueId}, unnest(${userIds}::bigint[])
+      insert into ${people} (${item}, user_id) select ${id}, unnest(${userIds}::bigint[])
       on conflict do nothing returning user_id
     ), removed as (
-      delete from issue_assignees where issue_id = ${issueId} and not (user_id = any(${userIds}::bigint[]))
+      delete from ${people} where ${item} = ${id} and not (user_id = any(${userIds}::bigint[]))
       returning user_id
     )
     select array(select user_id from added) as added, array(select user_id from removed) as removed`.execute(tx);
@@ -46,7 +58,13 @@ export async function setAssignees(tx: Tx, issueId: number, userIds: readonly nu
 }
 
 /** Records whom a change assigned, and who is no longer. */
-export async function recordAssignees(tx: Tx, issueId: number, userId: number, { added, removed }: ChangedAssignees) {
+export async function recordPeople(
+  tx: Tx,
+  item: Item,
+  userId: number,
+  { added, removed }: ChangedAssignees,
+  say: (added: readonly string[], removed: readonly string[]) => string,
+) {
   const people = await tx
     .selectFrom("users as u")
     .select(["u.id", "u.username"])
@@ -54,6 +72,5 @@ export async function recordAssignees(tx: Tx, issueId: number, userId: number, {
     .orderBy("u.id")
     .execute();
   const namesOf = (ids: readonly number[]) => people.flatMap(({ id, username }) => (ids.includes(id) ? username : []));
-  const body = assigneesChanged(namesOf(added), namesOf(removed));
-  await recordChanges(tx, { column: "issue_id", id: issueId }, userId, [body]);
+  await recordChanges(tx, item, userId, [say(namesOf(added), namesOf(removed))]);
 }

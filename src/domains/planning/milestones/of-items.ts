@@ -1,19 +1,22 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { ProjectSeen } from "#access/containers.ts";
 import type { Db, Tx } from "#db/database.ts";
 import type { Filter, Rows } from "#db/lists/list-page.ts";
 import type { Condition } from "#db/lists/order.ts";
 import { isAvailableIn, type LabelContainer, nearestFirst, ofProject } from "#domains/planning/items/labels.ts";
-import { presentMilestone } from "#domains/planning/milestones/entity.ts";
-import { availableMilestones, milestones, type MilestoneRow, today } from "#domains/planning/milestones/queries.ts";
-import type { Issue } from "./entity.ts";
-import type { IssueRow } from "./queries.ts";
-import type { IssueWrite } from "./rights.ts";
+import { idOfRow, type ItemColumn, kindOf, rowsOf } from "#domains/planning/items/item.ts";
+import { type Milestone, presentMilestone } from "./entity.ts";
+import { availableMilestones, milestones, type MilestoneRow, today } from "./queries.ts";
 
-/** Whether the row of `milestones as m` is of the project of `issues as i` or a group above: projects may be moved away. */
-const isAvailableToIssue: Condition = sql`(m.project_id = i.project_id or exists (
+/** The kinds of items that have milestones. */
+type Planned = Extract<ItemColumn, "issue_id" | "merge_request_id">;
+
+const of = (column: Planned, name: string): RawBuilder<unknown> => sql.ref(`${kindOf({ column }).alias}.${name}`);
+
+/** Whether the row of `milestones as m` is of the project of an item or a group above: projects may be moved away. */
+const isAvailableTo = (column: Planned): Condition => sql`(m.project_id = ${of(column, "project_id")} or exists (
   select from projects ip join namespaces above on above.id = ip.namespace_id
-  where ip.id = i.project_id and m.group_id = any(above.traversal_ids)))`;
+  where ip.id = ${of(column, "project_id")} and m.group_id = any(above.traversal_ids)))`;
 
 /** What the words of filters mean; milestones without dates are never under way. */
 const WORDS: Readonly<Record<string, Condition>> = {
@@ -35,47 +38,53 @@ function milestoneNamed(value: string | number): Condition {
   return typeof value === "number" ? sql`m.id = ${value}` : sql`m.title = ${value}`;
 }
 
-/** The condition on `issues as i` for a filter by milestone. The offset forces a lookup for each row. */
-export function ofMilestone(value: Value): Filter {
+/** The condition on rows of a kind for a filter by milestone. The offset forces a lookup for each row. */
+export function ofMilestone(column: Planned, value: Value): Filter {
   if (value === undefined || value === "") return undefined;
   const isNone = wordOf(value) === "none";
   const has = sql<boolean>`exists (select from milestones m
-    where m.id = i.milestone_id and ${isNone ? sql`true` : milestoneNamed(value)} and ${isAvailableToIssue} offset 0)`;
+    where m.id = ${of(column, "milestone_id")} and ${isNone ? sql`true` : milestoneNamed(value)}
+      and ${isAvailableTo(column)} offset 0)`;
   return isNone ? sql`not ${has}` : has;
 }
 
 /**
- * The ids of the issues that such a filter finds, of one project or any; most issues have some milestone, or none. The
+ * The ids of the rows of a kind that such a filter finds, of one project or any; most have some milestone, or none. The
  * offsets force a lookup for each milestone.
  */
-export function inMilestone(value: Value, project?: LabelContainer): Rows | undefined {
+export function inMilestone(column: Planned, value: Value, project?: LabelContainer): Rows | undefined {
   if (value === undefined || ["", "any", "none"].includes(wordOf(value))) return undefined;
   const [available, inProject] =
     project && "project_id" in project
-      ? [isAvailableIn(project, "m"), sql`i.project_id = ${project.project_id}`]
+      ? [isAvailableIn(project, "m"), sql`${of(column, "project_id")} = ${project.project_id}`]
       : [sql`true`, sql`true`];
-  return sql`(select i.id from (select m.id from milestones m where ${milestoneNamed(value)} and ${available} offset 0) m
-    cross join lateral (select i.id from issues i where i.milestone_id = m.id and ${inProject} offset 0) i)`;
+  return sql`(select item.id from (select m.id from milestones m where ${milestoneNamed(value)} and ${available} offset 0) m
+    cross join lateral (
+      select ${idOfRow(column)} from ${rowsOf(column)} where ${of(column, "milestone_id")} = m.id and ${inProject} offset 0
+    ) item)`;
 }
 
-export const DUE_DATE_OF_MILESTONE = sql`(
-  select m.due_date from milestones m where m.id = i.milestone_id and ${isAvailableToIssue})`;
+export const dueDateOfMilestone = (column: Planned): RawBuilder<unknown> => sql`(
+  select m.due_date from milestones m where m.id = ${of(column, "milestone_id")} and ${isAvailableTo(column)})`;
 
-/** The milestones of issues, by the ids of the issues. */
+/** The milestones of items of a kind, by the ids of the items. */
 export async function milestonesOf(
   db: Db,
-  rows: readonly IssueRow[],
+  column: Planned,
+  rows: readonly { readonly id: number; readonly milestone_id: number | null }[],
   site: string,
-): Promise<ReadonlyMap<number, Issue["milestone"]>> {
+): Promise<ReadonlyMap<number, Milestone>> {
   const ids = rows.filter(({ milestone_id }) => milestone_id !== null).map(({ id }) => id);
   if (ids.length === 0) return new Map();
+  const planned = sql<{ item_id: number; milestone_id: number }>`(
+    select ${idOfRow(column)} as item_id, m.id as milestone_id
+    from ${rowsOf(column)} join milestones m on m.id = ${of(column, "milestone_id")}
+    where ${idOfRow(column)} = any(${ids}::bigint[]) and ${isAvailableTo(column)})`;
   const found = await milestones(db)
-    .innerJoin("issues as i", "i.milestone_id", "m.id")
-    .select("i.id as issue_id")
-    .where("i.id", "=", sql<number>`any(${ids}::bigint[])`)
-    .where(isAvailableToIssue)
+    .innerJoin(planned.as("planned"), "planned.milestone_id", "m.id")
+    .select("planned.item_id")
     .execute();
-  return new Map(found.map(({ issue_id, ...milestone }) => [issue_id, presentMilestone(site)(milestone)]));
+  return new Map(found.map(({ item_id, ...milestone }) => [item_id, presentMilestone(site)(milestone)]));
 }
 
 /**
@@ -83,7 +92,11 @@ export async function milestonesOf(
  * about it. One that the project may not use is ignored.
  */
 export async function namedMilestone(
-  write: Pick<IssueWrite, "tx" | "ignored"> & { readonly project: Pick<ProjectSeen, "id" | "traversal_ids"> },
+  write: {
+    readonly tx: Tx;
+    readonly project: Pick<ProjectSeen, "id" | "traversal_ids">;
+    ignored(name: string): void;
+  },
   id: number | null | undefined,
 ): Promise<MilestoneRow | null | undefined> {
   if (id === undefined) return undefined;
@@ -99,7 +112,7 @@ export async function namedMilestone(
 /** The milestone of an issue in the project that it moves to: the same one of a group, or one of the same title. */
 export async function milestoneInTarget(
   tx: Tx,
-  { milestone_id }: IssueRow,
+  { milestone_id }: { readonly milestone_id: number | null },
   target: ProjectSeen,
 ): Promise<number | null> {
   if (milestone_id === null) return null;
