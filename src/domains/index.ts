@@ -23,7 +23,7 @@ export const domains: Readonly<Record<string, Domain>> = {
   storage,
   organization,
   code,
-  planning,
+  planning: planning([]),
   activity,
   infrastructure,
   monitoring,

@@ -25,7 +25,8 @@ import { EPICS, EPICS_BY_IID, ISSUES } from "./notes/noteables.ts";
 import { notificationSettings } from "./notification-settings/routes.ts";
 import { subscriptions } from "./subscriptions/routes.ts";
 import { completeTodos } from "./todos/jobs.ts";
-import { todos } from "./todos/routes.ts";
+import { todoEndpoints } from "./todos/endpoints.ts";
+import { EPIC_TODOS, ISSUE_TODOS, type TodoKind } from "./todos/kinds.ts";
 
 const eventsOfIssue = labelEventEndpoints(ISSUES);
 const eventsOfEpic = labelEventEndpoints(EPICS, { deprecated: "2024-10-17" });
@@ -49,20 +50,18 @@ const awards: Resources = {
 };
 const milestones: Resources = { projectMilestones, groupMilestones, milestoneIssues };
 const items: Resources = { epics, childEpics, epicIssues, issues };
-const personal: Resources = { todos, notifications, notificationSettings, subscriptions };
-const resources: Resources = {
-  ...items,
-  markdown,
-  ...personal,
-  ...labels,
-  ...milestones,
-  ...links,
-  ...notes,
-  ...awards,
-};
-
-export const planning: Domain = {
-  resources,
+/** The kinds of items of domains above are for the to-dos about them. */
+export const planning = (others: readonly TodoKind[]): Domain => ({
+  resources: {
+    ...items,
+    ...{ markdown, todos: todoEndpoints([ISSUE_TODOS, EPIC_TODOS, ...others]) },
+    ...{ notifications, notificationSettings, subscriptions },
+    ...labels,
+    ...milestones,
+    ...links,
+    ...notes,
+    ...awards,
+  },
   jobs: [
     ...[removeLabelLinks, mergeLabels, clearMilestone, mergeMilestones],
     ...[completeTodos, queueNotifications, sendNotification],
@@ -70,4 +69,4 @@ export const planning: Domain = {
   constraints: planningConstraints,
   deletions: planningDeletions,
   seeds: planningSeeds,
-};
+});

@@ -2,7 +2,8 @@ import { sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
 import type { Tx } from "#db/database.ts";
 import { unchanged } from "#lib/refusal.ts";
-import type { Item } from "#domains/planning/items/item.ts";
+import { type Item, ITEM_COLUMNS } from "#domains/planning/items/item.ts";
+import type { TodoKind } from "./kinds.ts";
 import { requireTodo, type TodoRow } from "./queries.ts";
 
 /** What is marked in one statement. */
@@ -16,17 +17,18 @@ export async function markTodo(tx: Tx, actor: Actor, { column, id }: Item): Prom
     where not exists (
       select from todos t where t.${sql.ref(column)} = ${id} and t.user_id = ${actor.user.id} and t.state = 'pending')
     on conflict do nothing
-    returning id, author_id, issue_id, epic_id, action, state, created_at, updated_at`.execute(tx);
+    returning id, author_id, ${sql.join(ITEM_COLUMNS.map((name) => sql.ref(name)))}, action, state, created_at,
+      updated_at`.execute(tx);
   const [row] = rows;
   if (!row) throw unchanged();
   return row;
 }
 
-export async function completeTodo(tx: Tx, actor: Actor, id: number): Promise<TodoRow> {
-  const todo = await requireTodo(tx, actor, id);
+export async function completeTodo(tx: Tx, kinds: readonly TodoKind[], actor: Actor, id: number): Promise<TodoRow> {
+  const todo = await requireTodo(tx, kinds, actor, id);
   if (todo.state === "done") return todo;
   await sql`update todos set state = 'done', updated_at = now() where id = ${id}`.execute(tx);
-  return requireTodo(tx, actor, id);
+  return requireTodo(tx, kinds, actor, id);
 }
 
 /** Marks some of the pending to-dos of a user as done, up to an id, and returns how many. */

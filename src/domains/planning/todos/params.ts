@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
 import { Id } from "#http/params/vocabulary.ts";
+import { ITEM_NAMES } from "#domains/planning/items/item.ts";
 
 /** The causes of a to-do. */
 export const ACTIONS = ["assigned", "mentioned", "marked", "review_requested"] as const;
@@ -8,8 +9,7 @@ const OTHER_ACTIONS = [
   ...["build_failed", "approval_required", "unmergeable", "directly_addressed", "merge_train_removed"],
   ...["member_access_requested", "review_submitted"],
 ];
-export const TARGET_TYPES = ["Issue", "Epic"] as const;
-const OTHER_TARGET_TYPES = ["MergeRequest", "Commit", "DesignManagement::Design", "AlertManagement::Alert"];
+const OTHER_TARGET_TYPES = ["Commit", "DesignManagement::Design", "AlertManagement::Alert"];
 
 export const TodoId = Type.Object({ id: Id });
 
@@ -18,9 +18,12 @@ export const TodoFilters = Type.Object({
   author_id: Type.Optional(Id),
   project_id: Type.Optional(Id),
   group_id: Type.Optional(
-    Type.Integer({ minimum: 0, description: "Epics of this group, issues of its projects, and those below it" }),
+    Type.Integer({
+      minimum: 0,
+      description: "Epics of this group, issues and merge requests of its projects, and those below it",
+    }),
   ),
   state: Type.Enum(["pending", "done"], { default: "pending" }),
-  type: Type.Optional(Type.Enum([...TARGET_TYPES, ...OTHER_TARGET_TYPES])),
+  type: Type.Optional(Type.Enum([...ITEM_NAMES, ...OTHER_TARGET_TYPES])),
 });
 export type TodoFilters = Static<typeof TodoFilters>;

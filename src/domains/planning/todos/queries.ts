@@ -3,35 +3,36 @@ import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import type { Listing } from "#db/lists/list-page.ts";
 import { missing } from "#lib/refusal.ts";
-import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
+import { idOfRow, ITEM_COLUMNS, kindOf, namespaceOfRow, rowsInContainer } from "#domains/planning/items/item.ts";
+import type { TodoKind } from "./kinds.ts";
 import type { TodoFilters } from "./params.ts";
 
 export const todos = (db: Db) =>
   db
     .selectFrom("todos as t")
-    .select(["t.id", "t.author_id", "t.issue_id", "t.epic_id", "t.action", "t.state", "t.created_at", "t.updated_at"]);
+    .select(["t.id", "t.author_id", "t.action", "t.state", "t.created_at", "t.updated_at"])
+    .select(ITEM_COLUMNS.map((column) => `t.${column}` as const));
 
 export type TodoRow = Awaited<ReturnType<ReturnType<typeof todos>["executeTakeFirstOrThrow"]>>;
 
 export const PAGING = { id: "t.id", sort: "desc" } as const;
 
-/** The to-dos of a user about issues and about epics, as far as they may still see these. */
-export function listTodos(actor: Actor, filters: TodoFilters): Listing {
+/** The to-dos of a user, as far as they may still see what these are about. */
+export function listTodos(kinds: readonly TodoKind[], actor: Actor, filters: TodoFilters): Listing {
   const { action, author_id, project_id, group_id, state, type } = filters;
   const isOwn = sql`t.user_id = ${actor.user.id} and t.state = ${state}`;
-  const aboutIssues = sql`(select t.* from todos t join issues i on i.id = t.issue_id join projects p on p.id = i.project_id
-    where ${isOwn} and ${issueVisibleTo(actor)}
-      and ${project_id === undefined ? sql`true` : sql`i.project_id = ${project_id}`}
-      and ${group_id === undefined ? sql`true` : isBelow(sql`p.namespace_id`, group_id)})`;
-  const aboutEpics = sql`(select t.* from todos t join epics e on e.id = t.epic_id join namespaces n on n.id = e.group_id
-    where ${isOwn} and ${epicVisibleTo(actor)}
-      and ${group_id === undefined ? sql`true` : isBelow(sql`e.group_id`, group_id)})`;
+  const asked = kinds.filter((kind) => {
+    const { name, container } = kindOf(kind);
+    return (type === undefined || type === name) && (project_id === undefined || container === "project");
+  });
   return {
     from: "todos as t",
-    sources: [
-      ...(type === undefined || type === "Issue" ? [{ scan: aboutIssues }] : []),
-      ...((type === undefined || type === "Epic") && project_id === undefined ? [{ scan: aboutEpics }] : []),
-    ],
+    sources: asked.map((kind) => ({
+      scan: sql`(select t.* from todos t join (${rowsInContainer(kind.column)}) on ${isAbout(kind)}
+        where ${isOwn} and ${kind.isVisible(actor)}
+          and ${project_id === undefined ? sql`true` : sql`p.id = ${project_id}`}
+          and ${group_id === undefined ? sql`true` : isBelow(namespaceOfRow(kind.column), group_id)})`,
+    })),
     filters: [
       action !== undefined && sql<boolean>`t.action = ${action}`,
       author_id !== undefined && sql<boolean>`t.author_id = ${author_id}`,
@@ -39,21 +40,23 @@ export function listTodos(actor: Actor, filters: TodoFilters): Listing {
   };
 }
 
+/** Whether the row of `todos as t` is about the row of a kind. */
+const isAbout = ({ column }: TodoKind) => sql<boolean>`${idOfRow(column)} = ${sql.ref(`t.${column}`)}`;
+
 /** Whether a namespace is a group or below it. */
 const isBelow = (namespaceId: RawBuilder<unknown>, groupId: number) => sql`${namespaceId} in (
   select s from namespaces g cross join subtree(g.traversal_ids, g.subtree_end) s where g.id = ${groupId})`;
 
 /** Finds a to-do of the caller; one of others, or whose item they may not see any more, is answered like a missing one. */
-export async function requireTodo(db: Db, actor: Actor, id: number): Promise<TodoRow> {
-  const isVisible = sql<boolean>`(
-    exists (select from issues i join projects p on p.id = i.project_id
-      where i.id = t.issue_id and ${issueVisibleTo(actor)})
-    or exists (select from epics e join namespaces n on n.id = e.group_id
-      where e.id = t.epic_id and ${epicVisibleTo(actor)}))`;
+export async function requireTodo(db: Db, kinds: readonly TodoKind[], actor: Actor, id: number): Promise<TodoRow> {
+  const isVisible = kinds.map(
+    (kind) =>
+      sql`exists (select from ${rowsInContainer(kind.column)} where ${isAbout(kind)} and ${kind.isVisible(actor)})`,
+  );
   const row = await todos(db)
     .where("t.id", "=", id)
     .where("t.user_id", "=", actor.user.id)
-    .where(isVisible)
+    .where(sql<boolean>`(${sql.join(isVisible, sql` or `)})`)
     .executeTakeFirst();
   if (!row) throw missing("Todo");
   return row;
