@@ -34,6 +34,7 @@ export const DOMAINS: readonly string[] = [
   "monitoring",
   "infrastructure",
   "activity",
+  "review",
   "planning",
   "code",
   "organization",

@@ -13,6 +13,8 @@ import { infrastructure } from "./infrastructure/index.ts";
 import { monitoring } from "./monitoring/index.ts";
 import { organization } from "./organization/index.ts";
 import { planning } from "./planning/index.ts";
+import { review } from "./review/index.ts";
+import { MERGE_REQUEST_TODOS } from "./review/merge-requests/todos.ts";
 import { platform } from "./platform/index.ts";
 import { storage } from "./storage/index.ts";
 
@@ -23,7 +25,8 @@ export const domains: Readonly<Record<string, Domain>> = {
   storage,
   organization,
   code,
-  planning: planning([]),
+  planning: planning([MERGE_REQUEST_TODOS]),
+  review,
   activity,
   infrastructure,
   monitoring,

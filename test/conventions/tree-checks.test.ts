@@ -103,11 +103,11 @@ describe("order of checks below a project or group", () => {
 
   test("every write: visible but not allowed is 403 before parameters and children are checked", async () => {
     const [group, project] = [await place("group", "public"), await place("project", "public")];
-    // Everybody who sees an issue or an epic may write about it; what else they may do depends on the issue.
+    // Everybody who sees an item may write about it; what else they may do depends on the item.
     const forAnyone = [
       /\/notification_settings$/,
       /\/(star|unstar)$/,
-      /^\/projects\/:id\/issues(\/|$)/,
+      /^\/projects\/:id\/(issues(\/|$)|merge_requests\/)/,
       /\/epics\/:epic_i?id\/(notes|discussions|award_emoji|todo|(un)?subscribe)(\/|$)/,
     ];
     let tried = 0;
@@ -116,7 +116,7 @@ describe("order of checks below a project or group", () => {
       const id = (path.startsWith("/groups") ? group : project).split("/")[2] ?? "";
       const reason = path.includes("/repository/")
         ? /^403 Forbidden - You are not allowed to push code to this project$/
-        : /^403 Forbidden - This takes (an administrator|at least the role (Guest|Planner|Maintainer|Owner) in the (group|project))$/;
+        : /^403 Forbidden - This takes (an administrator|at least the role (Guest|Planner|Developer|Maintainer|Owner) in the (group|project))$/;
       for (const payload of [{}, { access_level: "x", name: {}, group_id: "y" }]) {
         const { status, body } = await app.call(method, at(id), { token: stranger.token, payload });
         assert.equal(status, 403, `${method} ${path}`);

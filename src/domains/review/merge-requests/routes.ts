@@ -1,0 +1,184 @@
+import { signedIn } from "#access/access.ts";
+import { inGroup, inProject, type ProjectSeen } from "#access/containers.ts";
+import type { Actor } from "#access/principal.ts";
+import type { Db, Tx } from "#db/database.ts";
+import type { Listing } from "#db/lists/list-page.ts";
+import { auditedForOthers, endpoint } from "#http/endpoint.ts";
+import { type Page, pageOf } from "#http/paging.ts";
+import { UserSummary } from "#domains/identity/users/entity.ts";
+import { presentSummary } from "#domains/identity/users/present.ts";
+import { changeSubscription } from "#domains/planning/subscriptions/actions.ts";
+import { changeMergeRequest, deleteMergeRequest } from "./actions.ts";
+import { headsOf } from "./branches.ts";
+import { MergeRequest, SingleMergeRequest } from "./entity.ts";
+import { GroupMergeRequestFilters, MergeRequestFilters, ProjectMergeRequestFilters } from "./filter-params.ts";
+import { listEverywhere, listOfGroup, listOfProject, PAGING } from "./list.ts";
+import { createMergeRequest } from "./new-merge-request.ts";
+import { MergeRequestChanges, MergeRequestId, NewMergeRequest } from "./params.ts";
+import { type MergeRequestRow, mergeRequests as rowsOf, participantsOf, requireMergeRequest } from "./queries.ts";
+import { MANAGER } from "./rights.ts";
+import { mergeRequestView, mergeRequestViews, type MergeRequestViewer } from "./views.ts";
+
+const feature = "merge_requests";
+const reader = inProject("viewer", { feature });
+const writer = inProject("viewer", { feature, signedIn: true, unlessArchived: true });
+const MergeRequests = pageOf(MergeRequest, PAGING);
+
+export const mergeRequests = {
+  list: endpoint({
+    method: "GET",
+    path: "/merge_requests",
+    summary: "List merge requests: those that the caller created, or with `scope` others",
+    access: signedIn(),
+    params: MergeRequestFilters,
+    returns: MergeRequests,
+    handle: (request) => pageOfMergeRequests(request, listEverywhere(request.actor, request.params)),
+  }),
+
+  listOfGroup: endpoint({
+    method: "GET",
+    path: "/groups/:id/merge_requests",
+    summary: "List the merge requests of a group and the groups below it",
+    access: inGroup("viewer"),
+    params: GroupMergeRequestFilters,
+    returns: MergeRequests,
+    handle: (request) => pageOfMergeRequests(request, listOfGroup(request.group, request.actor, request.params)),
+  }),
+
+  listOfProject: endpoint({
+    method: "GET",
+    path: "/projects/:id/merge_requests",
+    summary: "List the merge requests of a project",
+    access: reader,
+    params: ProjectMergeRequestFilters,
+    returns: MergeRequests,
+    handle: (request) => pageOfMergeRequests(request, listOfProject(request.project, request.actor, request.params)),
+  }),
+
+  get: endpoint({
+    method: "GET",
+    path: "/projects/:id/merge_requests/:merge_request_iid",
+    summary: "Get a merge request",
+    access: reader,
+    params: MergeRequestId,
+    returns: SingleMergeRequest,
+    handle: async ({ db, params, ...viewer }) =>
+      mergeRequestView(db, await requireMergeRequest(db, viewer.project, params.merge_request_iid), viewer),
+  }),
+
+  create: endpoint({
+    method: "POST",
+    path: "/projects/:id/merge_requests",
+    summary: "Open a merge request from one branch of a project to another",
+    access: inProject(MANAGER, { feature: [feature, "repository"], unlessArchived: true }),
+    params: NewMergeRequest,
+    returns: SingleMergeRequest,
+    audit: auditedForOthers("merge_request_created"),
+    prepare: async ({ params: { source_branch, target_branch }, ...request }) => ({
+      heads: await headsOf(request, { source_branch, target_branch }),
+    }),
+    async handle({ params, heads, ...write }) {
+      const created = await createMergeRequest(write, params, heads.source_branch);
+      write.audit(targetOf(created));
+      return mergeRequestView(write.tx, created, write);
+    },
+  }),
+
+  update: endpoint({
+    method: "PUT",
+    path: "/projects/:id/merge_requests/:merge_request_iid",
+    summary: "Change a merge request; authors without the role Developer change its text and state",
+    access: writer,
+    params: MergeRequestChanges,
+    returns: SingleMergeRequest,
+    audit: auditedForOthers("merge_request_changed"),
+    prepare: async ({ params: { target_branch }, ...request }) => {
+      if (target_branch !== undefined) await headsOf(request, { target_branch });
+      return {};
+    },
+    async handle({ params, ...write }) {
+      const changed = await changeMergeRequest(write, params);
+      write.audit(targetOf(changed));
+      return mergeRequestView(write.tx, changed, write);
+    },
+  }),
+
+  delete: endpoint({
+    method: "DELETE",
+    path: "/projects/:id/merge_requests/:merge_request_iid",
+    summary: "Delete a merge request",
+    access: inProject("owner", { feature, unlessArchived: true }),
+    params: MergeRequestId,
+    audit: "merge_request_deleted",
+    conditional: true,
+    async handle({ tx, project, params, audit, unlessModified }) {
+      const deleted = await deleteMergeRequest(tx, project, params.merge_request_iid);
+      unlessModified(deleted.updated_at);
+      audit(targetOf(deleted));
+    },
+  }),
+
+  participants: endpoint({
+    method: "GET",
+    path: "/projects/:id/merge_requests/:merge_request_iid/participants",
+    summary: "List the people who take part in a merge request: author, assignees, reviewers and who commented",
+    access: reader,
+    params: MergeRequestId,
+    returns: pageOf(UserSummary, { id: "u.id" }),
+    async handle({ db, project, params, page, site }) {
+      return page(
+        participantsOf(db, await requireMergeRequest(db, project, params.merge_request_iid)),
+        presentSummary(site),
+      );
+    },
+  }),
+
+  subscribe: endpoint({
+    method: "POST",
+    path: "/projects/:id/merge_requests/:merge_request_iid/subscribe",
+    summary: "Get mail about a merge request; 304 if the caller does already",
+    access: inProject("viewer", { feature, signedIn: true }),
+    params: MergeRequestId,
+    returns: SingleMergeRequest,
+    audit: auditedForOthers("subscription_changed"),
+    handle: ({ params, ...write }) => subscribe(write, params.merge_request_iid, true),
+  }),
+
+  unsubscribe: endpoint({
+    method: "POST",
+    path: "/projects/:id/merge_requests/:merge_request_iid/unsubscribe",
+    summary: "Get no more mail about a merge request; 304 if the caller gets none already",
+    access: inProject("viewer", { feature, signedIn: true }),
+    params: MergeRequestId,
+    returns: SingleMergeRequest,
+    audit: auditedForOthers("subscription_changed"),
+    handle: ({ params, ...write }) => subscribe(write, params.merge_request_iid, false),
+  }),
+};
+
+interface ListRequest extends MergeRequestViewer {
+  readonly db: Db;
+  readonly params: MergeRequestFilters;
+  readonly page: Page<typeof MergeRequests>;
+}
+
+async function pageOfMergeRequests(request: ListRequest, listing: Listing) {
+  const { db, page, params, ...viewer } = request;
+  const labelDetails = params.with_labels_details === true;
+  return mergeRequestViews(db, await page.rows(rowsOf(db), listing), { ...viewer, labelDetails });
+}
+
+interface SubscriptionWrite extends MergeRequestViewer {
+  readonly tx: Tx;
+  readonly project: ProjectSeen;
+  readonly actor: Actor;
+}
+
+async function subscribe(write: SubscriptionWrite, iid: number, subscribed: boolean) {
+  const row = await requireMergeRequest(write.tx, write.project, iid);
+  await changeSubscription(write.tx, write.actor, { column: "merge_request_id", id: row.id }, subscribed);
+  return mergeRequestView(write.tx, row, write);
+}
+
+const targetOf = ({ id, iid, project_id }: MergeRequestRow) =>
+  ({ type: "MergeRequest", id, name: `!${iid}`, entity: { type: "Project", id: project_id } }) as const;

@@ -1,0 +1,23 @@
+import { sql } from "kysely";
+import { visibleTo } from "#access/visible.ts";
+import { inProjects, PROJECT, type TodoKind } from "#domains/planning/todos/kinds.ts";
+import { MergeRequest } from "./entity.ts";
+import { MERGE_REQUESTS } from "./noteable.ts";
+import { mergeRequests } from "./queries.ts";
+import { mergeRequestViews } from "./views.ts";
+
+export const MERGE_REQUEST_TODOS: TodoKind = {
+  column: "merge_request_id",
+  items: MERGE_REQUESTS,
+  entity: MergeRequest,
+  isVisible: (actor) => visibleTo(actor, { feature: "merge_requests" }),
+  async targets(db, ids, viewer) {
+    const rows = await mergeRequests(db)
+      .innerJoin("projects as p", "p.id", "mr.project_id")
+      .innerJoin("namespaces as n", "n.id", "p.namespace_id")
+      .select(PROJECT)
+      .where("mr.id", "=", sql<number>`any(${ids}::bigint[])`)
+      .execute();
+    return inProjects(rows, await mergeRequestViews(db, rows, viewer));
+  },
+};
