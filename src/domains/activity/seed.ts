@@ -8,8 +8,8 @@ const CHUNK = 250_000;
 const PUSHES = 2;
 
 /**
- * An event for every project, issue and comment, and two pushes for every issue, spread over the last two years. The
- * projects and authors are those of the issues, and half of the pushes go to one project in a hundred.
+ * An event for every project, issue, merge request and comment, and two pushes for every issue, spread over the last two
+ * years. The projects and authors are those of the issues, and half of the pushes go to one project in a hundred.
  */
 const events: SeedStep<SeedSize> = {
   name: "events",
@@ -22,6 +22,7 @@ const events: SeedStep<SeedSize> = {
           { text: PARTITIONS },
           { text: CREATED },
           { text: OF_ISSUES },
+          { text: OF_MERGE_REQUESTS },
           { text: OF_NOTES },
           { text: PUSHED, chunks: { count: issues * PUSHES, size: CHUNK } },
         ],
@@ -62,9 +63,16 @@ const OF_ISSUES = `${INSERT}
   union all
   select i.project_id, i.closed_by_id, 3, 'Issue', i.id, ${at("i.id", 204)} from issues i where i.closed_by_id is not null`;
 
+const OF_MERGE_REQUESTS = `${INSERT}
+  select mr.project_id, mr.author_id, 1, 'MergeRequest', mr.id, ${at("mr.id", 210)} from merge_requests mr
+  union all
+  select mr.project_id, mr.closed_by_id, 3, 'MergeRequest', mr.id, ${at("mr.id", 211)}
+  from merge_requests mr where mr.closed_by_id is not null`;
+
 const OF_NOTES = `${INSERT}
-  select i.project_id, n.author_id, 6, 'Note', n.id, ${at("n.id", 205)}
-  from notes n join issues i on i.id = n.issue_id where not n.system and n.author_id is not null`;
+  select coalesce(i.project_id, mr.project_id), n.author_id, 6, 'Note', n.id, ${at("n.id", 205)}
+  from notes n left join issues i on i.id = n.issue_id left join merge_requests mr on mr.id = n.merge_request_id
+  where n.epic_id is null and not n.system and n.author_id is not null`;
 
 const PUSHED = `
   insert into events (project_id, author_id, action, push_action, ref_type, ref, commit_from, commit_to, commit_count,

@@ -22,30 +22,43 @@ const PushData = Type.Object(
   { ...exact, title: "PushData" },
 );
 
+const OF_PROJECTS = ["Issue", "MergeRequest", "Milestone", "Note", "DiscussionNote"] as const;
+
+const event = {
+  id: Type.Integer(),
+  title: Type.Null(),
+  project_id: Type.Integer(),
+  action_name: Type.String(),
+  target_id: Nullable(Type.Integer()),
+  target_iid: Nullable(Type.Integer({ description: "The number of the target in its project, or its id" })),
+  target_type: Nullable(Type.Enum([...OF_PROJECTS])),
+  target_title: Text,
+  author_id: Type.Integer(),
+  author: Nullable(UserSummary),
+  author_username: Nullable(Type.String()),
+  created_at: Type.String({ format: "date-time" }),
+  imported: Type.Literal(false),
+  imported_from: Type.Literal("none"),
+  data: Type.Null(),
+  note: Type.Optional(Type.Object({ ...Note.properties, attachment: Type.Null() }, { ...exact, title: "EventNote" })),
+  push_data: Type.Optional(PushData),
+};
+
 /** Something that a user did in a project. */
-export const ActivityEvent = Type.Object(
-  {
-    id: Type.Integer(),
-    title: Type.Null(),
-    project_id: Type.Integer(),
-    action_name: Type.String(),
-    target_id: Nullable(Type.Integer()),
-    target_iid: Nullable(Type.Integer({ description: "The number of the target in its project, or its id" })),
-    target_type: Nullable(Type.Enum(["Issue", "Milestone", "Note", "DiscussionNote"])),
-    target_title: Text,
-    author_id: Type.Integer(),
-    author: Nullable(UserSummary),
-    author_username: Nullable(Type.String()),
-    created_at: Type.String({ format: "date-time" }),
-    imported: Type.Literal(false),
-    imported_from: Type.Literal("none"),
-    data: Type.Null(),
-    note: Type.Optional(Type.Object({ ...Note.properties, attachment: Type.Null() }, { ...exact, title: "EventNote" })),
-    push_data: Type.Optional(PushData),
-  },
-  { ...exact, title: "ActivityEvent" },
-);
+export const ActivityEvent = Type.Object(event, { ...exact, title: "ActivityEvent" });
 export type ActivityEvent = Static<typeof ActivityEvent>;
+
+/** Something that a user did in a project of a group or in the group itself. */
+export const GroupActivityEvent = Type.Object(
+  {
+    ...event,
+    project_id: Nullable(Type.Integer({ description: "Null for what belongs to a group" })),
+    group_id: Nullable(Type.Integer({ description: "The group of an epic or milestone; null for the others" })),
+    target_type: Nullable(Type.Enum([...OF_PROJECTS, "Epic"])),
+  },
+  { ...exact, title: "GroupActivityEvent" },
+);
+export type GroupActivityEvent = Static<typeof GroupActivityEvent>;
 
 type Action = keyof typeof ACTIONS;
 const NAMES = Object.fromEntries(Object.entries(ACTIONS).map(([name, number]) => [number, name as Action]));

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
+import { VISIBILITIES } from "#access/roles.ts";
 import { removeEnded } from "#domains/organization/members/actions.ts";
 import { dayFromNow } from "#domains/organization/members/test-support.ts";
 import { accepted, type IssueProject, type IssuesApp, issuesApp } from "#domains/planning/issues/test-support.ts";
@@ -178,7 +179,7 @@ describe("activity events", () => {
       assert.deepEqual(await saidIn(to, from.user), [`${username} opened Issue Adrift`]);
     });
 
-    test("what happened to an epic only in its group, which has no feed here", async () => {
+    test("what happened to an epic only in its group", async () => {
       const at = await on.project();
       await on.insert.member(at.user, { group_id: at.groupId }, "planner");
       const epic = await send("post", `/groups/${at.groupId}/epics`, at.user, { title: "Voyage" });
@@ -278,6 +279,73 @@ describe("activity events", () => {
       await change({ private_profile: false, state: "blocked" });
       const admin = await on.app.makeUser({ admin: true });
       assert.deepEqual([await count(author.id, reader), await count(author.id, admin)], [0, 1]);
+    });
+  });
+
+  describe("of a group", () => {
+    const feedOf = async (
+      group: number,
+      by: TestUser,
+      query = "",
+    ): Promise<(Event & { project_id: number | null })[]> => on.get(`/groups/${group}/events?${query}`, by);
+
+    test("are those of its projects, epics and milestones, and of the groups below", async () => {
+      const at = await on.project();
+      const below = await on.insert.group(at.groupId);
+      const planner = await on.app.makeUser();
+      await on.insert.member(planner, { group_id: at.groupId }, "planner");
+      const { username } = planner;
+      await on.create(at, { title: "Rope" }, planner);
+      const epic = await send("post", `/groups/${below}/epics`, planner, { title: "Voyage" });
+      const note = await send("post", `/groups/${below}/epics/${epic.iid}/notes`, planner, { body: "Far away" });
+      await send("post", `/groups/${at.groupId}/milestones`, planner, { title: "May" });
+      const listed = await feedOf(at.groupId, planner);
+      assert.deepEqual(listed.map(said), [
+        `${username} opened Milestone May`,
+        `${username} commented on Note`,
+        `${username} opened Epic Voyage`,
+        `${username} opened Issue Rope`,
+      ]);
+      assert.deepEqual(
+        listed.map((event) => picked({ ...event }, { project_id: 0, group_id: 0 })),
+        [
+          { project_id: null, group_id: at.groupId },
+          { project_id: null, group_id: below },
+          { project_id: null, group_id: below },
+          { project_id: at.id, group_id: null },
+        ],
+      );
+      assert.deepEqual(
+        [listed[1]?.note?.body, listed[1]?.note?.noteable_iid, listed[1]?.target_id],
+        ["Far away", epic.iid, note.id],
+      );
+      assert.deepEqual(
+        (await feedOf(at.groupId, planner, "target_type=epic")).map(said),
+        [listed[2]].map(said as never),
+      );
+      assert.deepEqual((await feedOf(below, planner, "target_type=milestone")).map(said), []);
+    });
+
+    test("show only what the caller may see", async () => {
+      const group = await on.insert.group(undefined, { visibility: VISIBILITIES.public });
+      const [hidden, project] = [
+        await on.insert.group(group, { visibility: VISIBILITIES.private }),
+        await on.insert.project(group, { visibility: VISIBILITIES.private }),
+      ];
+      const [planner, stranger] = [await on.app.makeUser(), await on.app.makeUser()];
+      await on.insert.member(planner, { group_id: group }, "planner");
+      const epicOf = async (id: number, payload: object) =>
+        send("post", `/groups/${id}/epics`, planner, { title: "Voyage", ...payload });
+      const { iid } = await epicOf(group, { title: "For all" });
+      await send("post", `/groups/${group}/epics/${iid}/notes`, planner, { body: "For us", internal: true });
+      await epicOf(group, { title: "For us", confidential: true });
+      await epicOf(hidden, { title: "Below" });
+      await send("post", `/groups/${hidden}/milestones`, planner, { title: "May" });
+      await send("post", `/projects/${project}/issues`, planner, { title: "Rope" });
+      assert.equal((await feedOf(group, planner)).length, 6);
+      assert.deepEqual((await feedOf(group, stranger)).map(said), [`${planner.username} opened Epic For all`]);
+      assert.equal((await on.app.get(`/groups/${hidden}/events`, { token: stranger.token })).status, 404);
+      assert.equal((await on.app.get(`/groups/${group}/events`)).status, 401);
     });
   });
 

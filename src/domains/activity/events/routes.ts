@@ -1,17 +1,15 @@
 import Type from "typebox";
-import { actingUserByIdOrName } from "#access/acting-users.ts";
 import { signedIn } from "#access/access.ts";
-import { inProject } from "#access/containers.ts";
+import { inGroup, inProject } from "#access/containers.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
-import { missing } from "#lib/refusal.ts";
-import { canSeeProfile } from "#domains/identity/users/access.ts";
-import { findAccount } from "#domains/identity/users/queries.ts";
+import { authorShownTo } from "#domains/activity/authors.ts";
+import { GroupId } from "#domains/organization/groups/params.ts";
 import { ProjectId } from "#domains/organization/projects/params.ts";
-import { ActivityEvent } from "./entity.ts";
+import { ActivityEvent, GroupActivityEvent } from "./entity.ts";
 import { EventFilters, OwnEventFilters } from "./params.ts";
-import { eventsByAuthor, eventsOfOwnProjects, eventsOfProject, PAGING } from "./queries.ts";
-import { eventViews } from "./views.ts";
+import { eventsByAuthor, eventsOfGroup, eventsOfOwnProjects, eventsOfProject, PAGING } from "./queries.ts";
+import { eventViews, groupEventViews } from "./views.ts";
 
 const Events = pageOf(ActivityEvent, PAGING);
 const scopes = ["read_user"] as const;
@@ -42,11 +40,7 @@ export const events = {
     params: Type.Object({ id: Type.String({ description: "Id or username" }), ...EventFilters.properties }),
     returns: Events,
     async handle({ db, databases, actor, params, page, ...viewer }) {
-      const named = await actingUserByIdOrName(databases, params.id);
-      const user = named && (await findAccount(databases, named.id));
-      if (!user) throw missing("User");
-      // Nobody learns from the answer whether a hidden profile has events.
-      const authorId = canSeeProfile(actor, user) ? user.id : 0;
+      const authorId = await authorShownTo(databases, actor, params.id);
       return eventViews(db, await page.rows(eventsByAuthor(db, authorId, actor, params)), viewer);
     },
   }),
@@ -60,6 +54,18 @@ export const events = {
     returns: Events,
     async handle({ db, actor, project, params, page, ...viewer }) {
       return eventViews(db, await page.rows(eventsOfProject(db, project, actor, params)), viewer);
+    },
+  }),
+
+  listOfGroup: endpoint({
+    method: "GET",
+    path: "/groups/:id/events",
+    summary: "List the events of a group, of the groups below it and of the projects in them",
+    access: inGroup("viewer", { signedIn: true, scopes }),
+    params: Type.Object({ ...GroupId.properties, ...EventFilters.properties }),
+    returns: pageOf(GroupActivityEvent, PAGING),
+    async handle({ db, databases, actor, group, params, page, ...viewer }) {
+      return groupEventViews(db, await page.rows(await eventsOfGroup(databases, group, actor, params)), viewer);
     },
   }),
 };
