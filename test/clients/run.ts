@@ -27,6 +27,7 @@ const clients = [
       "python_todos.py",
       "python_notifications.py",
       "python_events.py",
+      "python_merge_requests.py",
     ],
   },
   {
@@ -48,6 +49,7 @@ const clients = [
       "ruby_todos.rb",
       "ruby_notifications.rb",
       "ruby_events.rb",
+      "ruby_merge_requests.rb",
     ],
   },
   {
@@ -69,6 +71,7 @@ const clients = [
       "gitbeaker-todos.ts",
       "gitbeaker-notifications.ts",
       "gitbeaker-events.ts",
+      "gitbeaker-merge-requests.ts",
     ],
   },
 ];
