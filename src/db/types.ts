@@ -57,6 +57,14 @@ interface ClustersTable {
   updated_at: Generated<string>;
 }
 
+interface ContributionsTable {
+  author_id: number;
+  day: string;
+  project_id: number;
+  requires: "project" | "repository" | "issues" | "merge_requests" | "confidential";
+  count: number;
+}
+
 interface DeployKeysProjectsTable {
   id: Generated<number>;
   project_id: number;
@@ -729,6 +737,7 @@ export interface Database {
   audit_events: AuditEventsTable;
   award_emoji: AwardEmojiTable;
   clusters: ClustersTable;
+  contributions: ContributionsTable;
   deploy_keys_projects: DeployKeysProjectsTable;
   emails: EmailsTable;
   epic_counters: EpicCountersTable;

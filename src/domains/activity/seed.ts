@@ -1,5 +1,6 @@
 import type { SeedStep } from "#db/seed.ts";
 import { dice, type SeedSize } from "#domains/foundation/seed.ts";
+import { COUNTS } from "#domains/activity/calendar/rollup.ts";
 import { PEOPLE } from "#domains/identity/seed.ts";
 
 const MONTHS = 24;
@@ -29,7 +30,15 @@ const events: SeedStep<SeedSize> = {
   clear: "truncate events",
 };
 
-export const activitySeeds = [events];
+/** The counts of the calendars, as the nightly job makes them. */
+const contributions: SeedStep<SeedSize> = {
+  name: "contributions",
+  tables: ["contributions"],
+  statements: ({ projects }) => (projects === 0 ? [] : [{ text: COUNTS, values: ["-infinity", "yesterday"] }]),
+  clear: "truncate contributions",
+};
+
+export const activitySeeds = [events, contributions];
 
 const FIRST = `date_trunc('month', now()) - interval '${MONTHS} months'`;
 
