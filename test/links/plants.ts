@@ -1,11 +1,4 @@
-import pg from "pg";
-import { type Defect, withDefect } from "#test/levels/defects.ts";
-
-/** A defect that the suite must notice. */
-export interface Plant extends Omit<Defect, "where"> {
-  /** Statements that remove what else would prevent it. */
-  readonly setup?: readonly string[];
-}
+import type { Plant } from "#test/support/campaign.ts";
 
 export const PLANTS: readonly Plant[] = [
   { name: "confidential issues are for everybody", right: "not i.confidential or", mistaken: "true or" },
@@ -39,15 +32,3 @@ export const PLANTS: readonly Plant[] = [
   },
   { name: "hidden issues are counted", right: "i.state = 'opened'", mistaken: "i.state = 'opened' or true" },
 ];
-
-/** Runs `work` with a planted defect; undefined if the text that it replaces was never sent. */
-export async function withPlant<T>(url: string, { setup = [], ...plant }: Plant, work: () => Promise<T>) {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    for (const statement of setup) await client.query(statement);
-  } finally {
-    await client.end();
-  }
-  return withDefect(url, { ...plant, where: "statements" }, work);
-}

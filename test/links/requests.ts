@@ -1,4 +1,4 @@
-import type { Random } from "./random.ts";
+import type { Random } from "#test/support/random.ts";
 import { type Caller, type Item, ITEM_ID, TITLE, type World } from "./world.ts";
 import {
   around,

@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import { testApp } from "#test/support/app.ts";
+import type { Outcome } from "#test/support/campaign.ts";
 import { hasCircle, type Link } from "./model.ts";
-import { randomOf } from "./random.ts";
+import { randomOf } from "#test/support/random.ts";
 import {
   closingWrites,
   leaksIn,
@@ -12,12 +13,6 @@ import {
   someWrites,
 } from "./requests.ts";
 import { type Caller, type Item, makeWorld, type Container } from "./world.ts";
-
-export interface Outcome {
-  readonly requests: number;
-  readonly writes: number;
-  readonly problems: readonly string[];
-}
 
 const VISIBILITY = { private: 0, internal: 10, public: 20 } as const;
 const READS_A_ROUND = 8;

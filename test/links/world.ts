@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { group, insert, insertForIds, membership, project } from "#test/matrix/rows.ts";
 import type { TestApp, TestUser } from "#test/support/app.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "#test/support/random.ts";
 
 export type Kind = "issue" | "epic";
 
