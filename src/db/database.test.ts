@@ -112,7 +112,8 @@ describe("the pool", () => {
     await Promise.all([addTo(1, 2), addTo(2, 1)]);
     const { rows } = await sql`select count from locked`.execute(pair.read);
     assert.deepEqual(rows, [{ count: 2 }, { count: 2 }]);
-    assert.equal(runs, 3);
+    // The one that runs again may meet the other once more.
+    assert.ok(runs >= 3, String(runs));
     await pair.close();
   });
 
