@@ -23,9 +23,9 @@ export function explainer(client: pg.Client) {
   const costs = new Map<string, Cost>();
   const prepared = new Map<string, string>();
 
-  /** The worse of both plans. */
-  async function explain({ text, values }: Recorded, bound: number): Promise<Cost> {
-    const key = hash("sha1", JSON.stringify([text, values, bound]));
+  /** The worse of both plans; a statement without a name has only the custom one. */
+  async function explain({ text, values, isNamed }: Recorded, bound: number): Promise<Cost> {
+    const key = hash("sha1", JSON.stringify([text, values, isNamed, bound]));
     const known = costs.get(key);
     if (known) return known;
     let name = prepared.get(text);
@@ -34,7 +34,7 @@ export function explainer(client: pg.Client) {
       await client.query(`prepare ${name} as ${text}`);
     }
     let worst: Cost = { ms: 0, pages: 0, mode: "" };
-    for (const mode of MODES) {
+    for (const mode of isNamed ? MODES : MODES.slice(1)) {
       await client.query(`set plan_cache_mode = ${mode}`);
       const { ms, pages } = await measured(name, values, bound);
       worst = { ...(ms > worst.ms ? { ms, mode } : worst), pages: Math.max(pages, worst.pages) };
