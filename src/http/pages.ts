@@ -37,11 +37,18 @@ export function pager({ id }: PagingOptions) {
       setNextLink(page, id, paging, headers);
       return page;
     };
+    const uncountedRows = async <O>(query: AnyQuery<O>) => {
+      const request = requestOf(id, paging, undefined);
+      const page = await queryPage(db.read, query, request);
+      if (!paging.keyset) return offsetRows({ ...page, total: async () => Infinity }, paging, headers);
+      setNextLink(page.rows, id, paging, headers);
+      return page.rows;
+    };
     const page = async (query: AnyQuery<any>, present: (row: any) => any, listing?: Listing) =>
       (await rows(query, listing)).map(present);
     const slice = <O>(readSlice: (request: SliceRequest) => Promise<Slice<O>>, tokenOf?: (row: O) => string) =>
       sliceRows(readSlice, tokenOf, paging, headers);
-    return Object.assign(page, { rows, slice }) as Page<R>;
+    return Object.assign(page, { rows, uncountedRows, slice }) as Page<R>;
   };
 
   /** A keyset page of a whole table is as quick as a point read, so it uses the same connections. */

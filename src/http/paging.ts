@@ -56,6 +56,8 @@ export interface Page<R> {
   ): Promise<(R extends Paged<infer Item> ? Static<Item> : never)[]>;
   /** The rows of the page, for lists that look up more before they present. */
   rows<O>(query: AnyQuery<O>, listing?: Listing): Promise<O[]>;
+  /** The rows of the page of a query that takes too long to count. */
+  uncountedRows<O>(query: AnyQuery<O>): Promise<O[]>;
   /** The rows of a page that does not come from the database; `tokenOf` names the position after a row. */
   slice<O>(
     readSlice: (request: SliceRequest) => Promise<Slice<O>>,

@@ -1,7 +1,7 @@
 import type { Contract, FixtureContext, Parent } from "#test/contract.ts";
 import { inGroup, inProject, line, READ_USER } from "#test/matrix/line.ts";
 import { insert, insertForIds, membership, project } from "#test/matrix/rows.ts";
-import { FIRST, list } from "#test/plans/request.ts";
+import { list, unskippable } from "#test/plans/request.ts";
 
 const CREATION = { action: 1 };
 const JOINED = 8;
@@ -9,6 +9,8 @@ const JOINING = { action: JOINED };
 /** That of a milestone is left when the milestone is gone. */
 const REMOVAL = { action: 10, target_type: "Milestone", target_id: 1 };
 const FOUND = [200, 200, 404] as const;
+/** What the caller may see is looked up for each event before a page. */
+const DEEP = [{ ...unskippable(""), rows: "any" }] as const;
 const SIGNED_IN = { signedIn: true } as const;
 
 /** Three events of each parent, by the acting user. */
@@ -58,9 +60,10 @@ export const contract: Contract = {
         (select min(id) from namespaces where path = 'harbour-works' and parent_id is null) as "group"
       from events where project_id is not null group by 1, 2 order by count(*) desc, 1, 2 limit 1`,
     requests: ({ project: id, author, group }) => [
-      ...list(`/groups/${group}/events`, { places: FIRST }),
-      ...list(`/projects/${id}/events`, { places: FIRST }),
-      ...list(`/users/${author}/events`, { places: FIRST }),
+      ...list(`/groups/${group}/events`, { callers: ["member of the largest", "administrator"], filters: DEEP }),
+      ...list("/events?scope=all", { callers: ["member of 5,000", "member of the largest"], filters: DEEP }),
+      ...list(`/projects/${id}/events`, { filters: DEEP }),
+      ...list(`/users/${author}/events`, { filters: DEEP }),
     ],
     indexes: ({ project: id, author }) => ({
       events_of_project: `/projects/${id}/events`,

@@ -37,16 +37,24 @@ export const eventsOfProject = (db: Db, project: ProjectSeen, actor: Actor, filt
 export const eventsByAuthor = (db: Db, authorId: number, actor: Actor, filters: EventFilters): Events =>
   inVisibleProjects(filtered(events(db), filters).where("ev.author_id", "=", authorId), actor);
 
+/** A feed about several projects or groups. */
+interface WideFeed {
+  readonly query: Events;
+  /** Whether they are few enough that the events can be counted. */
+  readonly isCounted: boolean;
+}
+
 /** The events of all projects that the actor is a member of. */
 export async function eventsOfOwnProjects(
   { read, readAnew }: Pick<Databases, "read" | "readAnew">,
   actor: Actor,
   filters: EventFilters,
-): Promise<Events> {
+): Promise<WideFeed> {
   const own = memberProjects(actor.user.id).map(({ scan }) => sql`select p.id, p.last_activity_at from ${scan} p`);
   const ids = await latestIds(read, sql`${sql.join(own, sql` union all `)}`);
   // How much happens in the projects decides the plan.
-  return inVisibleProjects(filtered(events(readAnew), filters).where(isAmong("ev.project_id", ids)), actor);
+  const query = filtered(events(readAnew), filters).where(isAmong("ev.project_id", ids));
+  return { query: inVisibleProjects(query, actor), isCounted: ids.length <= MAX_COUNTED_CONTAINERS };
 }
 
 /** The events of a group, of the groups below it and of the projects in them. */
@@ -55,7 +63,7 @@ export async function eventsOfGroup(
   group: GroupSeen,
   actor: Actor,
   filters: EventFilters,
-): Promise<Events> {
+): Promise<WideFeed> {
   const projects = await latestIds(
     read,
     sql`select p.id, p.last_activity_at from projects p where ${inSubtree(group)} and ${visibleTo(actor)}`,
@@ -65,14 +73,17 @@ export async function eventsOfGroup(
     sql`select n.id, n.updated_at as last_activity_at from namespaces n
       where ${namespaceInSubtree(group, "n.id")} and ${groupVisibleTo(actor)}`,
   );
-  return filtered(events(readAnew), filters, { ...TARGETS, epic: "Epic" })
+  const query = filtered(events(readAnew), filters, { ...TARGETS, epic: "Epic" })
     .where(sql<boolean>`(${isAmong("ev.project_id", projects)} or ${isAmong("ev.group_id", groups)})`)
     .innerJoin(rightsByContainer(actor, "ev.project_id", "ev.group_id"), (join) => join.onTrue())
     .where(isVisible(actor, LOOKED_UP));
+  return { query, isCounted: projects.length + groups.length <= MAX_COUNTED_CONTAINERS };
 }
 
 /** How many projects, and groups, a feed is about at most: of more, those in which something happened last. */
 const MAX_CONTAINERS = 1_000;
+/** The newest events of more are quick to find, but not to count. */
+const MAX_COUNTED_CONTAINERS = 100;
 
 /** The ids of the rows with the latest `last_activity_at`. */
 async function latestIds(db: Db, rows: RawBuilder<unknown>): Promise<number[]> {

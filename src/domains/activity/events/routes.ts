@@ -24,11 +24,10 @@ export const events = {
     params: OwnEventFilters,
     returns: Events,
     async handle({ db, databases, actor, params, page, ...viewer }) {
-      const feed =
-        params.scope === "all"
-          ? await eventsOfOwnProjects(databases, actor, params)
-          : eventsByAuthor(db, actor.user.id, actor, params);
-      return eventViews(db, await page.rows(feed), viewer);
+      if (params.scope !== "all")
+        return eventViews(db, await page.rows(eventsByAuthor(db, actor.user.id, actor, params)), viewer);
+      const { query, isCounted } = await eventsOfOwnProjects(databases, actor, params);
+      return eventViews(db, await (isCounted ? page.rows(query) : page.uncountedRows(query)), viewer);
     },
   }),
 
@@ -65,7 +64,8 @@ export const events = {
     params: Type.Object({ ...GroupId.properties, ...EventFilters.properties }),
     returns: pageOf(GroupActivityEvent, PAGING),
     async handle({ db, databases, actor, group, params, page, ...viewer }) {
-      return groupEventViews(db, await page.rows(await eventsOfGroup(databases, group, actor, params)), viewer);
+      const { query, isCounted } = await eventsOfGroup(databases, group, actor, params);
+      return groupEventViews(db, await (isCounted ? page.rows(query) : page.uncountedRows(query)), viewer);
     },
   }),
 };
