@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Answer, runAll } from "#test/matrix/requests.ts";
-import { type Cell, cellsOf, keyOf } from "#test/matrix/cells.ts";
-import { isSeen } from "#test/matrix/model.ts";
+import { cellsOf, keyOf } from "#test/matrix/cells.ts";
 import { makeWorld, MISSING_ID, type World } from "#test/matrix/world.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { bytesOf, containerOperations } from "./support.ts";
@@ -16,8 +15,8 @@ const NAMED = [
 ] as const;
 const PRIVATE = { visibility: "private", state: "live" } as const;
 
-/** A group or project that a caller may not see is answered like one that does not exist, by every path and request. */
-describe("hidden groups and projects", () => {
+/** A group that a parameter names and the caller may not see is answered like one that does not exist. */
+describe("hidden groups in parameters", () => {
   let app: TestApp;
   let world: World;
   before(async () => {
@@ -25,32 +24,6 @@ describe("hidden groups and projects", () => {
     world = await makeWorld(app);
   });
   after(() => app.close());
-
-  for (const { operation, line } of containerOperations()) {
-    test(`${keyOf(operation)} ${line.container.by ?? ""}`.trimEnd(), async () => {
-      const hides = ({ owner, ...asked }: Cell) => owner === "nowhere" || !isSeen(line.container, { owner, ...asked });
-      // Git asks every anonymous caller for a token, whatever exists.
-      const isAsked = ({ caller, expected }: Cell) =>
-        line.container.overGit && caller.role === "anonymous" && caller.refused === undefined && expected === 401;
-      const cells = cellsOf(operation, line).filter(
-        (cell) => (cell.expected === 404 || isAsked(cell)) && !cell.caller.sudo && hides(cell),
-      );
-      const answers = await runAll(app.app, world, cells);
-      assert.deepEqual(
-        answers.filter(({ problem }) => problem !== undefined).map(({ problem }) => problem),
-        [],
-      );
-      assert.ok(cells.some(({ owner }) => owner === "nowhere"));
-      assert.ok(
-        cells.some(({ owner, form }) => owner === "own" && form === "plain"),
-        "nothing was hidden",
-      );
-      if (line.container.by === undefined) assert.ok(cells.some(({ form }) => form === "old path"));
-      for (const some of Object.values(Object.groupBy(answers, ({ cell, status }) => `${cell.verb} ${status}`))) {
-        assert.equal(new Set(some?.map(bytesOf)).size, 1, described(some ?? []));
-      }
-    });
-  }
 
   for (const [key, name, also] of NAMED) {
     test(`${key} with a hidden ${name}`, async () => {

@@ -37,7 +37,8 @@ interface ContainerRow {
 const PUBLIC = 20;
 const INTERNAL = 10;
 
-const widened: readonly Mutation[] = SCOPES.map((scope) => ({
+/** Each further scope; that the rules name none is a comparison of two lists, which takes no request. */
+export const scopeMutations: readonly Mutation[] = SCOPES.map((scope) => ({
   name: `scope ${scope} opens it`,
   weaken({ access, method }) {
     const reads = method === "GET" && !access.forGit;
@@ -239,7 +240,7 @@ const inContainers: readonly Mutation[] = [
   },
 ];
 
-export const mutations: readonly Mutation[] = [...widened, ...general, ...overlooking, ...inContainers];
+export const ruleMutations: readonly Mutation[] = [...general, ...overlooking, ...inContainers];
 
 const containersOf = (lines: readonly Line[]): Container[] => lines.flatMap(({ container }) => container ?? []);
 

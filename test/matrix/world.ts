@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { sql } from "kysely";
+import { actingUserByIdOrName } from "#access/acting-users.ts";
 import { tokenDigest } from "#access/authenticate.ts";
+import type { Actor } from "#access/principal.ts";
 import type { FixtureContext } from "#test/contract.ts";
 import type { TestApp, TestUser } from "#test/support/app.ts";
 import { callers, members, type SudoTarget } from "./callers.ts";
@@ -165,6 +167,13 @@ export async function makeWorld(app: TestApp): Promise<World> {
       return count;
     },
   };
+}
+
+/** The user that a weakened rule substitutes for anonymous callers. */
+export async function actorOf({ services }: TestApp, { otherUser }: World): Promise<Actor> {
+  const user = await actingUserByIdOrName(services.db, otherUser.username);
+  if (!user) throw new Error("the other user of the matrix is missing");
+  return { kind: "user by token", user, token: { id: otherUser.tokenId, scopes: ["api"] } };
 }
 
 function factory<W extends Shareable, M>(make: (specs: readonly W[]) => Promise<M[]>): Factory<W, M> {
