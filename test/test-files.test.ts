@@ -12,9 +12,9 @@ describe("the files of a test run", () => {
     for (const file of ["src/a.test.ts", "src/a.timed.test.ts", "src/a.ts", "test/b.test.ts"])
       writeFileSync(join(root, file), "");
     recordCosts(root, [
-      ["test/long.test.ts", 60.4],
-      ["test/middling.test.ts", 20],
-      ["src/short.test.ts", 1.2],
+      { file: "test/long.test.ts", seconds: 60.4, cpu: 50 },
+      { file: "test/middling.test.ts", seconds: 20, cpu: 1 },
+      { file: "src/short.test.ts", seconds: 1.2, cpu: 1 },
     ]);
   });
   after(() => rmSync(root, { recursive: true }));

@@ -36,9 +36,17 @@ export function dealer(root: string, files: readonly string[], processes: number
   };
 }
 
-export function recordCosts(root: string, took: readonly (readonly [file: string, seconds: number])[]): void {
+/** What a test file took. */
+export interface FileTime {
+  readonly file: string;
+  readonly seconds: number;
+  /** Those of CPU, of the process that runs it and of the processes that it started. */
+  readonly cpu: number;
+}
+
+export function recordCosts(root: string, took: readonly FileTime[]): void {
   const costs = took
-    .map(([file, seconds]) => [file, Math.round(seconds)] as const)
+    .map(({ file, seconds }) => [file, Math.round(seconds)] as const)
     .filter(([, seconds]) => seconds >= MIN_RECORDED_SECONDS);
   writeFileSync(join(root, COSTS), `${JSON.stringify(Object.fromEntries(costs), undefined, 2)}\n`);
 }

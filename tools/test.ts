@@ -7,7 +7,7 @@ import { join, relative } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs, stripVTControlCharacters } from "node:util";
 import { POSTGRES_VARIABLE, startTestPostgres } from "#test/support/postgres.ts";
-import { dealer, recordCosts, testFiles } from "./test-files.ts";
+import { dealer, type FileTime, recordCosts, testFiles } from "./test-files.ts";
 
 /**
  * `npm test -- [--timed] [--record-costs] [FILE …]`: runs the tests in a few processes, on one PostgreSQL. All of them
@@ -52,8 +52,10 @@ await Promise.all(Array.from({ length: processes }, runWaiting));
 const total = (name: string) => results.reduce((sum, { counts }) => sum + (counts.get(name) ?? 0), 0);
 
 const took = fileTimes();
-console.log("slowest files:");
-for (const [file, seconds] of took.slice(0, SLOWEST_FILES)) console.log(`${seconds.toFixed(1).padStart(7)} s ${file}`);
+console.log("slowest files, with the seconds of CPU that they and their processes took without PostgreSQL:");
+for (const { file, seconds, cpu } of took.slice(0, SLOWEST_FILES))
+  console.log(`${seconds.toFixed(1).padStart(7)} s ${cpu.toFixed(1).padStart(7)} s ${file}`);
+console.log(`${took.reduce((sum, { cpu }) => sum + cpu, 0).toFixed(0)} s of CPU in all`);
 if (options["record-costs"]) recordCosts(root, took);
 for (const line of results.flatMap(({ failures }) => failures)) console.log(line);
 if (total("tests") === 0) console.log("✖ no test ran");
@@ -65,17 +67,18 @@ async function runWaiting() {
   for (let batch = nextFiles(); batch.length > 0; batch = nextFiles()) results.push(await runFiles(batch));
 }
 
-/** The seconds that each file took, slowest first. */
-function fileTimes(): [string, number][] {
-  const seconds = new Map<string, number>();
+/** The seconds that each file took and those of CPU among them, slowest first. */
+function fileTimes(): FileTime[] {
+  const times = new Map<string, FileTime>();
   for (const name of readdirSync(timesDirectory)) {
     const text = readFileSync(join(timesDirectory, name), "utf8");
-    for (const [, ms, path = ""] of text.matchAll(/^(\S+) (.+)$/gm)) {
+    for (const [, ms, cpuMs, path = ""] of text.matchAll(/^(\S+) (\S+) (.+)$/gm)) {
       const file = relative(root, path);
-      seconds.set(file, (seconds.get(file) ?? 0) + Number(ms) / 1000);
+      const { seconds = 0, cpu = 0 } = times.get(file) ?? {};
+      times.set(file, { file, seconds: seconds + Number(ms) / 1000, cpu: cpu + Number(cpuMs) / 1000 });
     }
   }
-  return [...seconds].toSorted(([, a], [, b]) => b - a);
+  return [...times.values()].toSorted((a, b) => b.seconds - a.seconds);
 }
 
 /** Prints a test with its subtests at once, so that the output of processes does not mix; failures come at the end. */
