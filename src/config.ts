@@ -243,8 +243,12 @@ const settings = {
 type Read<S> = S extends Setting<infer T> ? T : never;
 export type Config = { readonly [K in keyof typeof settings]: Read<(typeof settings)[K]> };
 
+/** The variables of this process, or those that a test sets instead. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+export const environment: Environment = process.env;
+
 /** Reads and checks every setting; the error lists all problems. */
-export function readConfig(env: Record<string, string | undefined> = process.env): Config {
+export function readConfig(env: Environment = environment): Config {
   const problems: string[] = [];
   const config: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries(settings)) {
@@ -266,7 +270,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
 }
 
 /** The variables that sshd sets for the command of a key. */
-export const readSshRequest = (env: Record<string, string | undefined> = process.env) => ({
+export const readSshRequest = (env: Environment = environment) => ({
   command: env["SSH_ORIGINAL_COMMAND"],
   protocol: env["GIT_PROTOCOL"],
   address: env["SSH_CONNECTION"]?.split(" ", 1)[0],

@@ -7,16 +7,16 @@ import { lockedUser, targetOf } from "#domains/identity/users/named.ts";
 import { openLog, openServices } from "#services.ts";
 import { auditCommand } from "./audit.ts";
 import { withDatabase } from "./database.ts";
-import { print } from "./output.ts";
+import type { Terminal } from "./terminal.ts";
 
 const USAGE = "usage: fairlead admin grant USERNAME | fairlead admin revoke USERNAME";
 
 /** Grants or revokes administrator rights from the command line. */
-export async function admin(args: string[]) {
+export async function admin(args: string[], terminal: Terminal) {
   const [verb, username, ...others] = parseArgs({ args, allowPositionals: true }).positionals;
   if ((verb !== "grant" && verb !== "revoke") || username === undefined || others.length > 0) throw new Error(USAGE);
-  const config = readConfig();
-  await withDatabase(config, async (url) => {
+  const config = readConfig(terminal.env);
+  await withDatabase(config, terminal, async (url) => {
     const services = openServices(config, url, openLog(config, "stderr"));
     try {
       const user = await actingUserByIdOrName(services.db, username);
@@ -27,7 +27,9 @@ export async function admin(args: string[]) {
         await setAdministrator(tx, (await lockedUser(tx, user.id)).id, verb === "grant");
         await auditCommand(tx, `admin ${verb}`, "user_updated", { ...targetOf(user), details: { changed: ["admin"] } });
       });
-      print(`${user.username} is ${verb === "grant" ? "now an administrator" : "no longer an administrator"}.`);
+      terminal.print(
+        `${user.username} is ${verb === "grant" ? "now an administrator" : "no longer an administrator"}.`,
+      );
     } finally {
       await services.close();
     }

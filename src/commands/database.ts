@@ -7,6 +7,7 @@ import { startServer } from "#db/server.ts";
 import { prepareDataDirectory } from "./directories.ts";
 import { withProgress } from "./output.ts";
 import { databaseProblem, problemOf } from "./problems.ts";
+import type { Terminal } from "./terminal.ts";
 
 export interface RunningDatabase {
   readonly url: string;
@@ -23,7 +24,7 @@ export const trialDirectory = (config: Config) => join(config.dataDir, "postgres
 export const hasTrialDatabase = (config: Config) => existsSync(join(trialDirectory(config), "PG_VERSION"));
 
 /** The configured PostgreSQL, which must answer, or the trial server, which is started. */
-export async function reachDatabase(config: Config, say?: (line: string) => void): Promise<RunningDatabase> {
+export async function reachDatabase(config: Config, say: (line: string) => void): Promise<RunningDatabase> {
   if (config.databaseUrl !== undefined) {
     await requireDatabase(config.databaseUrl);
     return { url: config.databaseUrl, trial: false, stop: async () => {} };
@@ -50,10 +51,14 @@ async function requireDatabase(url: string) {
 }
 
 /** Applies pending migrations, runs the work and closes the database. */
-export async function withDatabase<T>(config: Config, work: (url: string) => Promise<T>): Promise<T> {
-  const database = await reachDatabase(config);
+export async function withDatabase<T>(
+  config: Config,
+  { printAside }: Terminal,
+  work: (url: string) => Promise<T>,
+): Promise<T> {
+  const database = await reachDatabase(config, printAside);
   try {
-    await withProgress("Migrating the database", () => migrate(database.url));
+    await withProgress("Migrating the database", () => migrate(database.url), printAside);
     return await work(database.url);
   } finally {
     await database.stop();

@@ -11,14 +11,14 @@ import { hostKeyFiles } from "#ssh/host-keys.ts";
 import { hasTrialDatabase, reachDatabase } from "./database.ts";
 import { checkGit, checkRepositories } from "./doctor-repositories.ts";
 import { bad, type Finding, good } from "./findings.ts";
-import { print } from "./output.ts";
 import { problemOf } from "./problems.ts";
 import { checkUser } from "./root.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** Checks everything that an installation needs and says how to fix each problem. */
-export async function doctor(args: string[]) {
+export async function doctor(args: string[], terminal: Terminal) {
   parseArgs({ args });
-  const config = readConfig();
+  const config = readConfig(terminal.env);
   const findings = [
     good(`Node.js ${process.versions.node}`),
     checkUser(),
@@ -26,12 +26,13 @@ export async function doctor(args: string[]) {
     await sealingKey(config),
     ...(await hostKeys(config)),
     ...(await repositories(config)),
-    ...(await database(config)),
+    ...(await database(config, terminal)),
   ];
-  for (const { good: fine, warns, text } of findings) print(`${warns ? "WARN" : fine ? "ok  " : "BAD "} ${text}`);
+  for (const { good: fine, warns, text } of findings)
+    terminal.print(`${warns ? "WARN" : fine ? "ok  " : "BAD "} ${text}`);
   const problems = findings.filter((finding) => !finding.good).length;
-  print(problems === 0 ? "No problems found." : `Problems found: ${problems}.`);
-  if (problems > 0) process.exitCode = 1;
+  terminal.print(problems === 0 ? "No problems found." : `Problems found: ${problems}.`);
+  return problems > 0 ? 1 : 0;
 }
 
 async function dataDirectory({ dataDir }: Config): Promise<Finding> {
@@ -67,12 +68,12 @@ async function hostKeys({ dataDir }: Config): Promise<Finding[]> {
   return findings;
 }
 
-async function database(config: Config): Promise<Finding[]> {
+async function database(config: Config, { printAside }: Terminal): Promise<Finding[]> {
   if (config.databaseUrl === undefined && !hasTrialDatabase(config))
     return [bad("There is no database yet; 'fairlead setup' creates a trial server, or set FAIRLEAD_DATABASE_URL")];
   let running;
   try {
-    running = await reachDatabase(config);
+    running = await reachDatabase(config, printAside);
     const found = await inspectDatabase(running.url);
     return [
       good(

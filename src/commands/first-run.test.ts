@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { fairlead, start, withDirectory } from "#test/support/command.ts";
+import { fairlead, fairleadProcess, start, withDirectory } from "#test/support/command.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 
 const statusOf = async (address: string, token: string) =>
@@ -78,18 +78,17 @@ describe("first run", () => {
   test("weak tokens and passwords are refused, and nothing is made", () =>
     withDirectory(async (directory) => {
       const env = { FAIRLEAD_DATA_DIR: directory, FAIRLEAD_PORT: "0", FAIRLEAD_DATABASE_URL: await freshDatabase() };
-      for (const [name, value] of [
-        ["FAIRLEAD_ROOT_TOKEN", "short-secret"],
+      for (const [name, value, run = fairlead] of [
+        ["FAIRLEAD_ROOT_TOKEN", "short-secret", fairleadProcess],
         ["FAIRLEAD_ROOT_TOKEN", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"],
         ["FAIRLEAD_ROOT_TOKEN", "two words of which each is long enough"],
         ["FAIRLEAD_ROOT_PASSWORD", "Ab3$xyz"],
         ["FAIRLEAD_ROOT_PASSWORD", "my-password-is-long"],
       ] as const) {
-        const { code, stdout, stderr } = await fairlead(["serve"], { ...env, [name]: value });
+        const { code, stdout, stderr } = await run(["setup"], { ...env, [name]: value });
         assert.equal(code, 1, value);
         assert.match(stderr, new RegExp(`^fairlead: ${name} `, "m"));
         assert.ok(!`${stdout}${stderr}`.includes(value), "it is not repeated");
-        assert.doesNotMatch(stdout, /Fairlead is at/);
       }
       const setup = await fairlead(["setup"], env);
       assert.equal(setup.code, 0);
@@ -99,7 +98,7 @@ describe("first run", () => {
   test("two processes that start at once make one administrator", () =>
     withDirectory(async (directory) => {
       const env = { FAIRLEAD_DATA_DIR: directory, FAIRLEAD_PORT: "0", FAIRLEAD_DATABASE_URL: await freshDatabase() };
-      const both = await Promise.all([fairlead(["setup"], env), fairlead(["setup"], env)]);
+      const both = await Promise.all([fairleadProcess(["setup"], env), fairleadProcess(["setup"], env)]);
       assert.deepEqual(
         both.map(({ code }) => code),
         [0, 0],

@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import { promisify } from "node:util";
 import { Client } from "pg";
 import { RELEASE } from "#lib/release.ts";
-import { fairlead, withDirectory } from "#test/support/command.ts";
+import { fairlead, fairleadProcess, withDirectory } from "#test/support/command.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 
 const program = join(import.meta.dirname, "../../bin/fairlead");
@@ -23,7 +23,7 @@ describe("help", () => {
       assert.equal(names.length, 15);
       await Promise.all(
         names.map(async (name) => {
-          const help = await fairlead([name, "--help"], env);
+          const help = await fairleadProcess([name, "--help"], env);
           assert.deepEqual([help.code, help.stderr], [0, ""], name);
           assert.match(help.stdout, new RegExp(`^Usage: fairlead ${name}\\b[\\s\\S]*^  --help  `, "m"), name);
           const unknown = await fairlead([name, "--nonsense"], env);

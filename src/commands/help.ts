@@ -1,4 +1,4 @@
-import { print } from "./output.ts";
+import type { RunCommand, Terminal } from "./terminal.ts";
 
 /** A command of `fairlead` as help shows it. */
 export interface Command {
@@ -6,25 +6,25 @@ export interface Command {
   /** What may follow its name, one text for each form. */
   readonly usage?: readonly string[];
   readonly options?: Readonly<Record<string, string>>;
-  load(): Promise<(args: string[]) => Promise<void>>;
+  load(): Promise<RunCommand>;
 }
 
 /** Prints one line for each command. */
-export function printCommands(commands: Readonly<Record<string, Command>>) {
+export function printCommands({ print }: Terminal, commands: Readonly<Record<string, Command>>) {
   print("Usage: fairlead COMMAND [OPTIONS]\n");
-  printTable(Object.fromEntries(Object.entries(commands).map(([name, { about }]) => [name, about])));
+  printTable(print, Object.fromEntries(Object.entries(commands).map(([name, { about }]) => [name, about])));
   print("\n'fairlead COMMAND --help' says more about one of them, 'fairlead --version' prints the release.");
 }
 
-export function printHelp(name: string, { about, usage = [""], options = {} }: Command) {
+export function printHelp({ print }: Terminal, name: string, { about, usage = [""], options = {} }: Command) {
   for (const [at, form] of usage.entries())
     print(`${at === 0 ? "Usage:" : "      "} fairlead ${name} ${form}`.trimEnd());
   print(`\n${about[0]?.toUpperCase()}${about.slice(1)}.\n`);
-  printTable({ ...options, "--help": "print this" });
+  printTable(print, { ...options, "--help": "print this" });
   print("\nSettings are environment variables: 'fairlead config' lists them.");
 }
 
-function printTable(rows: Readonly<Record<string, string>>) {
+function printTable(print: Terminal["print"], rows: Readonly<Record<string, string>>) {
   const width = Math.max(...Object.keys(rows).map((row) => row.length));
   for (const [row, text] of Object.entries(rows)) print(`  ${row.padEnd(width)}  ${text}`);
 }

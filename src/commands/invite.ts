@@ -9,12 +9,12 @@ import { targetOf } from "#domains/identity/users/named.ts";
 import { openLog, openServices, type Services } from "#services.ts";
 import { auditCommand } from "./audit.ts";
 import { withDatabase } from "./database.ts";
-import { print } from "./output.ts";
+import type { Terminal } from "./terminal.ts";
 
 const USAGE = "usage: fairlead invite USERNAME [--email ADDRESS [--name TEXT]]";
 
 /** Creates an account unless there is one, and prints a link by which its user chooses a password. */
-export async function invite(args: string[]) {
+export async function invite(args: string[], terminal: Terminal) {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -22,8 +22,8 @@ export async function invite(args: string[]) {
   });
   const [username, ...others] = positionals;
   if (username === undefined || others.length > 0) throw new Error(USAGE);
-  const config = readConfig();
-  await withDatabase(config, async (url) => {
+  const config = readConfig(terminal.env);
+  await withDatabase(config, terminal, async (url) => {
     const services = openServices(config, url, openLog(config, "stderr"));
     try {
       const made = await services.db.transaction(async (tx) => {
@@ -33,10 +33,10 @@ export async function invite(args: string[]) {
         await auditCommand(tx, "invite", "user_invited", { ...targetOf(user), details: { mailed, expires_at } });
         return invitation;
       });
-      print(made.url);
+      terminal.print(made.url);
       const mailed = made.mailed ? ` It is also mailed to ${made.user.email}.` : "";
-      process.stderr.write(
-        `With this link ${made.user.username} chooses a password, once, until ${made.expires_at}.${mailed}\n`,
+      terminal.printAside(
+        `With this link ${made.user.username} chooses a password, once, until ${made.expires_at}.${mailed}`,
       );
     } finally {
       await services.close();

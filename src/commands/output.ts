@@ -1,28 +1,17 @@
 import { reasonOf, Refusal } from "#lib/refusal.ts";
 
-/** Prints a line for the person at the terminal; what machines read goes to the log. */
-export const print = (line: string) => void process.stdout.write(`${line}\n`);
-
-/** Prints a line for the person where standard output is for machines. */
-export const printAside = (line: string) => void process.stderr.write(`${line}\n`);
-
-/** Prints an error in one line and sets exit code 1. */
-export function fail(error: unknown) {
-  process.stderr.write(`fairlead: ${textOf(error)}\n`);
-  process.exitCode = 1;
-}
-
 /** Whether an error is about the arguments of a command, as Node's parser throws it. */
 export const isOfArguments = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
 
-/** Fails with what is wrong about the arguments, and where to read what a command takes. */
-export function failOfArguments(command: string, { message }: Error) {
+/** What is wrong about the arguments, and where to read what a command takes. */
+export function argumentProblem(command: string, { message }: Error): string {
   const [problem] = message.split(". ");
-  fail(new Error(`${problem}; 'fairlead ${command} --help' lists what it takes`));
+  return `${problem}; 'fairlead ${command} --help' lists what it takes`;
 }
 
-function textOf(error: unknown): string {
+/** An error in one line. */
+export function textOf(error: unknown): string {
   if (!(error instanceof Refusal)) return error instanceof Error ? error.message : String(error);
   const problems = Object.entries(error.details.fields ?? {}).map(([field, texts]) => `${field} ${texts.join(", ")}`);
   return problems.length > 0 ? problems.join("; ") : reasonOf(error);
@@ -31,11 +20,11 @@ function textOf(error: unknown): string {
 const FRAMES = ["|", "/", "-", "\\"];
 const QUIET_MS = 2000;
 
-/** Runs the work and shows its progress once it has taken two seconds; without a terminal by `say`. */
+/** Runs the work and shows its progress once it has taken two seconds; by `say` if standard error is no terminal. */
 export async function withProgress<T>(
   what: string,
   work: (tell: (state: string) => void) => Promise<T>,
-  say: (line: string) => void = printAside,
+  say: (line: string) => void,
 ): Promise<T> {
   const began = Date.now();
   const { stderr } = process;

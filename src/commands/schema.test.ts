@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { Client } from "pg";
-import { fairlead, type Running, start, withDirectory } from "#test/support/command.ts";
+import { fairlead, fairleadProcess, type Running, start, withDirectory } from "#test/support/command.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { until } from "#test/support/until.ts";
 
@@ -75,7 +75,7 @@ describe("a schema that does not fit the code", () => {
     await withWeb(url, async (_web, address, env) => {
       await refuses(address, lacks);
       for (const command of ["worker", "ssh"]) {
-        const { code, stderr } = await fairlead([command], env);
+        const { code, stderr } = await fairleadProcess([command], env);
         assert.equal(code, 1, command);
         assert.match(stderr, new RegExp(`^fairlead: ${lacks.source}\n$`), command);
       }
@@ -87,7 +87,7 @@ describe("a schema that does not fit the code", () => {
     await withWeb(await database(later), async (_web, address, env) => {
       await refuses(address, NEWER);
       for (const command of ["serve", "worker", "ssh"]) {
-        const { code, stderr } = await fairlead([command], env);
+        const { code, stderr } = await fairleadProcess([command], env);
         assert.equal(code, 1, command);
         assert.match(stderr, new RegExp(`^fairlead: ${NEWER.source}\n$`), command);
       }

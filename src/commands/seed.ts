@@ -7,14 +7,15 @@ import { seeds } from "#domains/index.ts";
 import { openLog, openServices, type Services } from "#services.ts";
 import { withDatabase } from "./database.ts";
 import { prepareDirectories } from "./directories.ts";
-import { print, withProgress } from "./output.ts";
+import { withProgress } from "./output.ts";
 import { announce, makeFirstAdministrator } from "./setup.ts";
+import type { Terminal } from "./terminal.ts";
 
 const UNITS: Record<string, number> = { "": 1, k: 1000, m: 1_000_000 };
 const MAX_ROWS = 100_000_000;
 
 /** Fills a database with made-up users, groups, projects and tokens; the same counts give the same ones. */
-export async function seed(args: string[]) {
+export async function seed(args: string[], terminal: Terminal) {
   const { values } = parseArgs({
     args,
     options: {
@@ -29,19 +30,20 @@ export async function seed(args: string[]) {
     projects: countOf(values.projects),
     tokens: countOf(values.tokens),
   };
-  const config = readConfig();
-  await withDatabase(config, async (url) => {
+  const config = readConfig(terminal.env);
+  await withDatabase(config, terminal, async (url) => {
     const services = openServices(config, url, openLog(config, "stderr"));
     try {
       await refuseUsedDatabase(services, values["into-existing"]);
       await prepareDirectories(config);
       await ensureSealingKey(config.dataDir);
-      await setUp(services, config);
+      await setUp(services, config, terminal);
       const began = Date.now();
       const all = { ...size, trial: { storages: services.git.storages.map(({ name }) => name) } };
-      for (const step of seeds) await withProgress(`Making ${step.name}`, (tell) => runSeedStep(url, step, all, tell));
+      for (const step of seeds)
+        await withProgress(`Making ${step.name}`, (tell) => runSeedStep(url, step, all, tell), terminal.printAside);
       const made = `${size.users} users, ${size.projects} projects and ${size.tokens} tokens`;
-      print(`Made ${made} in ${Math.round((Date.now() - began) / 1000)} s.`);
+      terminal.print(`Made ${made} in ${Math.round((Date.now() - began) / 1000)} s.`);
     } finally {
       await services.close();
     }
@@ -60,10 +62,10 @@ async function refuseUsedDatabase({ db }: Services, intoExisting: boolean) {
 }
 
 /** An installation without an administrator could not be used. */
-async function setUp(services: Services, config: Config) {
+async function setUp(services: Services, config: Config, { print }: Terminal) {
   const made = await makeFirstAdministrator(services);
   const address = config.externalUrl ?? `http://${config.host}:${config.port}`;
-  if (made) announce(made, address, config.databaseUrl === undefined);
+  if (made) announce(made, address, config.databaseUrl === undefined, print);
 }
 
 function countOf(text: string): number {

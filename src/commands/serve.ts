@@ -12,22 +12,23 @@ import { watchPushes } from "#domains/storage/pushes/reconcile.ts";
 import { openLog, openServices, type ProcessLog, type Services } from "#services.ts";
 import { type RunningDatabase, reachDatabase } from "./database.ts";
 import { prepareDirectories } from "./directories.ts";
-import { print, printAside, withProgress } from "./output.ts";
+import { withProgress } from "./output.ts";
 import { type HeldPort, holdHttpPort, holdSshPort } from "./ports.ts";
 import { requireSchema, watchSchema } from "./schema.ts";
 import { announce, makeFirstAdministrator, remindOfToken } from "./setup.ts";
 import { warnIfRoot } from "./root.ts";
 import { beginSsh } from "./ssh-start.ts";
 import { soon, stopOnSignal } from "./stopping.ts";
+import type { Terminal } from "./terminal.ts";
 
 const GRACE_MS = 10_000;
 const PUSH_GRACE_MS = 60_000;
 const START_DELAY_MS = 500;
 
 /** Runs web, worker and SSH in one process; `npm start` runs this. */
-export async function serve(args: string[]) {
+export async function serve(args: string[], terminal: Terminal) {
   parseArgs({ args });
-  const config = readConfig();
+  const config = readConfig(terminal.env);
   const log = openLog(config);
   const ports = { http: await holdHttpPort(config), ssh: await holdSshPort(config) };
   const say = (line: string) => log.info(line);
@@ -37,7 +38,7 @@ export async function serve(args: string[]) {
     await ensureSealingKey(config.dataDir);
     await withProgress("Migrating the database", () => migrate(database.url, { log }), say);
     await requireSchema(database.url);
-    await listen(config, database, log, ports, true);
+    await listen({ config, database, log, ports, first: true }, terminal);
   } catch (error) {
     await database.stop();
     throw error;
@@ -45,14 +46,15 @@ export async function serve(args: string[]) {
 }
 
 /** Runs one of several web processes; until the database is migrated, it answers that it is not ready. */
-export async function web(args: string[]) {
+export async function web(args: string[], terminal: Terminal) {
   parseArgs({ args });
-  const config = readConfig();
+  const config = readConfig(terminal.env);
   if (config.databaseUrl === undefined)
     throw new Error("a web process needs FAIRLEAD_DATABASE_URL; 'fairlead serve' does not");
   const ports = { http: await holdHttpPort(config) };
   await prepareDirectories(config);
-  await listen(config, { url: config.databaseUrl, trial: false, stop: async () => {} }, openLog(config), ports, false);
+  const database = { url: config.databaseUrl, trial: false, stop: async () => {} };
+  await listen({ config, database, log: openLog(config), ports, first: false }, terminal);
 }
 
 interface Ports {
@@ -60,7 +62,16 @@ interface Ports {
   readonly ssh?: HeldPort | undefined;
 }
 
-async function listen(config: Config, database: RunningDatabase, log: ProcessLog, ports: Ports, first: boolean) {
+interface Start {
+  readonly config: Config;
+  readonly database: RunningDatabase;
+  readonly log: ProcessLog;
+  readonly ports: Ports;
+  /** Whether it is the process that prepares the installation. */
+  readonly first: boolean;
+}
+
+async function listen({ config, database, log, ports, first }: Start, terminal: Terminal) {
   // Prevents prototype pollution. Sealed and not frozen, because with a frozen prototype a request with the header
   // `constructor` throws inside Node's own parser.
   Object.seal(Object.prototype);
@@ -115,7 +126,7 @@ async function listen(config: Config, database: RunningDatabase, log: ProcessLog
   });
 
   // The token is not for the log.
-  if (made) announce(made, address, database.trial, log.isText ? print : printAside);
+  if (made) announce(made, address, database.trial, log.isText ? terminal.print : terminal.printAside);
   log.info({ address, trial_database: database.trial }, `Fairlead is at ${address}`);
 }
 

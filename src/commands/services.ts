@@ -1,13 +1,14 @@
 import { type Config, readConfig } from "#config.ts";
 import { openLog, openServices, type ProcessLog, type Services } from "#services.ts";
 import { requireSchema } from "./schema.ts";
+import type { Terminal } from "./terminal.ts";
 
 /**
  * Services for the commands that sshd runs. They log only to a file: git speaks on standard output, and standard error
  * goes to the client or nowhere.
  */
-export async function withServices<T>(work: (services: Services) => Promise<T>): Promise<T> {
-  const config = readConfig();
+export async function withServices<T>({ env }: Terminal, work: (services: Services) => Promise<T>): Promise<T> {
+  const config = readConfig(env);
   if (config.databaseUrl === undefined) throw new Error("this command needs FAIRLEAD_DATABASE_URL");
   const services = openServices(config, config.databaseUrl, openFileLog(config));
   try {

@@ -9,23 +9,23 @@ import {
 import { openLog, openServices, type Services } from "#services.ts";
 import { withDatabase } from "./database.ts";
 import { prepareDirectories } from "./directories.ts";
-import { print } from "./output.ts";
+import type { Terminal } from "./terminal.ts";
 
 const HOW_TO_GET_A_TOKEN = "For a token run: bin/fairlead token create --user root --scopes api,sudo";
 
 /** Prepares an installation without starting it. */
-export async function setup(args: string[]) {
+export async function setup(args: string[], terminal: Terminal) {
   parseArgs({ args });
-  const config = readConfig();
-  await withDatabase(config, async (url) => {
+  const config = readConfig(terminal.env);
+  await withDatabase(config, terminal, async (url) => {
     await prepareDirectories(config);
     await ensureSealingKey(config.dataDir);
     const services = openServices(config, url, openLog(config, "stderr"));
     try {
       const made = await makeFirstAdministrator(services);
       const address = config.externalUrl ?? `http://${config.host}:${config.port}`;
-      if (made) announce(made, address, config.databaseUrl === undefined);
-      else print(`Users already exist; nothing was created. ${HOW_TO_GET_A_TOKEN}`);
+      if (made) announce(made, address, config.databaseUrl === undefined, terminal.print);
+      else terminal.print(`Users already exist; nothing was created. ${HOW_TO_GET_A_TOKEN}`);
     } finally {
       await services.close();
     }
@@ -42,7 +42,7 @@ export async function remindOfToken({ db, log }: Services) {
 }
 
 /** Prints the new administrator's token, once, and what to do next. */
-export function announce({ token }: FirstAdministrator, address: string, trial: boolean, say = print) {
+export function announce({ token }: FirstAdministrator, address: string, trial: boolean, say: Terminal["print"]) {
   say("The first administrator is 'root'.");
   if (token !== undefined) {
     say(`Token (shown only now): ${token}`);

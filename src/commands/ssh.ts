@@ -9,11 +9,12 @@ import { beginSsh } from "./ssh-start.ts";
 import { warnIfRoot } from "./root.ts";
 import { requireSchema } from "./schema.ts";
 import { soon, stopOnSignal } from "./stopping.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** Runs one of several SSH processes on a migrated database. */
-export async function ssh(args: string[]) {
+export async function ssh(args: string[], terminal: Terminal) {
   parseArgs({ args });
-  const config = readConfig();
+  const config = readConfig(terminal.env);
   if (config.databaseUrl === undefined) {
     throw new Error("an SSH process needs FAIRLEAD_DATABASE_URL; 'fairlead serve' does not");
   }

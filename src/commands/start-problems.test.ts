@@ -3,8 +3,11 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
-import { fairlead, start, withDirectory } from "#test/support/command.ts";
+import { fairlead, fairleadProcess, start, withDirectory } from "#test/support/command.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
+
+/** What these take must not be left to the process of the test. */
+const SERVING = new Set<string | undefined>(["serve", "web", "worker", "ssh"]);
 
 describe("a start that cannot succeed says in one sentence which setting, what was seen and what to do", () => {
   let databaseUrl: string;
@@ -13,7 +16,8 @@ describe("a start that cannot succeed says in one sentence which setting, what w
   });
 
   const saysOnly = async (args: readonly string[], env: Record<string, string>, sentence: RegExp) => {
-    const { code, stdout, stderr } = await fairlead(args, { FAIRLEAD_PORT: "0", ...env });
+    const run = SERVING.has(args[0]) ? fairleadProcess : fairlead;
+    const { code, stdout, stderr } = await run(args, { FAIRLEAD_PORT: "0", ...env });
     const what = `${args.join(" ")} ${JSON.stringify(env)}`;
     assert.equal(code, 1, what);
     assert.match(stderr, sentence, what);

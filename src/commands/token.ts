@@ -7,12 +7,12 @@ import { targetOf } from "#domains/identity/tokens/handlers.ts";
 import { openLog, openServices } from "#services.ts";
 import { auditCommand } from "./audit.ts";
 import { withDatabase } from "./database.ts";
-import { print } from "./output.ts";
+import type { Terminal } from "./terminal.ts";
 
 const USAGE = "usage: fairlead token create --user NAME [--name TEXT] [--scopes api,read_user] [--expires YYYY-MM-DD]";
 
 /** Creates a token from the command line, for a user who lost theirs. */
-export async function token(args: string[]) {
+export async function token(args: string[], terminal: Terminal) {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -30,8 +30,8 @@ export async function token(args: string[]) {
     if (!scope) throw new Error(`'${text}' is not a scope; use one of ${SCOPES.join(", ")}`);
     return scope satisfies Scope;
   });
-  const config = readConfig();
-  await withDatabase(config, async (url) => {
+  const config = readConfig(terminal.env);
+  await withDatabase(config, terminal, async (url) => {
     const services = openServices(config, url, openLog(config, "stderr"));
     try {
       const user = await actingUserByIdOrName(services.db, username);
@@ -43,11 +43,9 @@ export async function token(args: string[]) {
         await auditCommand(tx, "token create", "personal_access_token_created", target);
         return made;
       });
-      print(value);
-      process.stderr.write(
-        `Token ${row.id} of ${user.username} expires on ${row.expires_at}; it is shown only once.\n`,
-      );
-      if (problem !== undefined) process.stderr.write(`Requests with it are refused for now: ${problem}\n`);
+      terminal.print(value);
+      terminal.printAside(`Token ${row.id} of ${user.username} expires on ${row.expires_at}; it is shown only once.`);
+      if (problem !== undefined) terminal.printAside(`Requests with it are refused for now: ${problem}`);
     } finally {
       await services.close();
     }

@@ -9,12 +9,13 @@ import { prepareDirectories } from "./directories.ts";
 import { warnIfRoot } from "./root.ts";
 import { requireSchema } from "./schema.ts";
 import { soon, stopOnSignal } from "./stopping.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** Runs one of several workers on a migrated database. */
-export async function worker(args: string[]) {
+export async function worker(args: string[], terminal: Terminal) {
   const { values } = parseArgs({ args, options: { queues: { type: "string", default: QUEUES.join(",") } } });
   const queues = values.queues.split(",").map((name) => queueOf(name.trim()));
-  const config = readConfig();
+  const config = readConfig(terminal.env);
   if (config.databaseUrl === undefined) {
     throw new Error("a worker needs FAIRLEAD_DATABASE_URL; 'fairlead serve' does not");
   }

@@ -4,6 +4,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { runProgram } from "#commands/program.ts";
 import { PATIENT } from "./limits.ts";
 
 const program = join(import.meta.dirname, "../../bin/fairlead");
@@ -35,8 +36,7 @@ export function start(
   const child = spawn(program, args, {
     ...options,
     stdio: ["ignore", "pipe", "pipe"],
-    // Several run at the same time, and only one could use the default port.
-    env: { ...Object.fromEntries(inherited), FAIRLEAD_SSH_PORT: "0", ...PATIENT, ...env },
+    env: { ...Object.fromEntries(inherited), ...settings(env) },
   });
   const killAtExit = () => child.kill("SIGKILL");
   process.once("exit", killAtExit);
@@ -69,9 +69,23 @@ export function start(
   };
 }
 
-/** Runs a command to its end. */
-export const fairlead = (args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> =>
+/** Runs a command to its end in this process; one that serves needs a process of its own. */
+export async function fairlead(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
+  const printed = { stdout: "", stderr: "" };
+  const code = await runProgram(args, {
+    env: settings(env),
+    print: (line) => (printed.stdout += `${line}\n`),
+    printAside: (line) => (printed.stderr += `${line}\n`),
+  });
+  return { code, ...printed };
+}
+
+/** The same as a user runs it. */
+export const fairleadProcess = (args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> =>
   start(args, env).ended;
+
+// Several run at the same time, and only one could use the default port.
+const settings = (env: Readonly<Record<string, string>>) => ({ FAIRLEAD_SSH_PORT: "0", ...PATIENT, ...env });
 
 /** Runs a test with a directory that the unprivileged user of the trial server can enter too. */
 export async function withDirectory(work: (directory: string) => Promise<void>) {
