@@ -152,6 +152,8 @@ const VIOLATIONS: readonly [rule: string, file: string, text: string][] = [
   [IMPORTS, "src/domains/identity/users/https.ts", `import { get } from "node:https"; export const copy = get;`],
   [GLOBALS, "src/jobs/fetch.ts", `export const copy = (url: string) => fetch(url);`],
   [IMPORTS, "src/outbound/knows-db.ts", `import { query } from "#db/query.ts"; export const copy = query;`],
+  [PROPERTIES, "src/lib/judges-time.test.ts", `export const began = performance.now();`],
+  [PROPERTIES, "test/conventions/judges-memory.test.ts", `export const { rss } = process.memoryUsage();`],
   [PROPERTIES, "src/http/env.ts", `export const copy = process.env["HOME"];`],
   [PROPERTIES, "src/db/env-taken.ts", `const { env } = process; export const copy = env;`],
   [PROPERTIES, "src/lib/env-global.ts", `export const copy = globalThis.process.env;`],
@@ -214,6 +216,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "src/domains/identity/tokens/entity.ts": `import { user } from "#domains/identity/users/entity.ts"; export const token = user;`,
   "src/domains/identity/tokens/tokens.contract.ts": `import { help } from "#test/help.ts"; import { sql } from "kysely"; export const contract = { help, sql };`,
   "src/domains/identity/tokens/circle.ts": `import { circle } from "#domains/identity/users/circle.ts"; export const other = () => circle;`,
+  "src/lib/judged.timed.test.ts": `export const began = performance.now();`,
   "test/help.ts": `import pg from "pg"; import { spawn } from "node:child_process"; export const help = { pg, spawn, env: process.env };`,
 };
 

@@ -9,6 +9,7 @@ export const UNSENT_BYTES = 32 * 1024 * 1024;
 const Text = Type.Object({ text: Type.String() });
 const params = Type.Object({ bytes: Type.Integer() });
 export const HEARTBEAT = ":\n\n";
+export const HEARTBEAT_MS = 20;
 
 const answers = {
   read: endpoint({
@@ -49,7 +50,7 @@ const answers = {
     access: anyone(),
     params: Type.Object({}),
     returns: plain("text/event-stream"),
-    longLived: { maxConnections: 2, heartbeatMs: 20, heartbeat: HEARTBEAT },
+    longLived: { maxConnections: 2, heartbeatMs: HEARTBEAT_MS, heartbeat: HEARTBEAT },
     handle: () => new Readable({ read() {} }),
   }),
 };

@@ -76,6 +76,18 @@ const OVERRIDES = [
     },
   },
   {
+    files: ["src/**/*.test.ts", "test/**/*.test.ts"],
+    rules: {
+      "eslint/no-restricted-properties": [
+        "error",
+        { object: "performance", property: "now", message: "Only *.timed.test.ts judge time: wait with until." },
+        { object: "process", property: "cpuUsage", message: "Only *.timed.test.ts judge CPU: count something." },
+        { object: "process", property: "memoryUsage", message: "Only *.timed.test.ts judge memory: count bytes." },
+      ],
+    },
+  },
+  { files: ["**/*.timed.test.ts"], rules: { "eslint/no-restricted-properties": "off" } },
+  {
     files: ["src/**/*.contract.ts"],
     rules: {
       "eslint/no-restricted-imports": [
