@@ -17,6 +17,7 @@ const pages = join(root, "docs/verification");
 const outputs = join(tmpdir(), "fairlead-campaigns");
 /** A campaign that takes so many times as long as it should hangs. */
 const MAX_TIMES_LONGER = 10;
+const INTERRUPTIONS = ["SIGINT", "SIGTERM"] as const;
 /** With more than this beside a campaign its times mean little. */
 const MAX_LOAD = 0.5;
 
@@ -83,8 +84,14 @@ async function outputOf({ script, minutes, ...campaign }: Campaign) {
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
-  const limit = minutes[size] * 60_000 * MAX_TIMES_LONGER;
-  const hang = setTimeout(() => child.pid && process.kill(-child.pid, "SIGKILL"), limit);
+  const stop = () => child.pid && process.kill(-child.pid, "SIGKILL");
+  const hang = setTimeout(stop, minutes[size] * 60_000 * MAX_TIMES_LONGER);
+  // It is in a process group of its own, which a terminal does not interrupt.
+  const interrupt = () => {
+    stop();
+    process.exit(130);
+  };
+  for (const signal of INTERRUPTIONS) process.once(signal, interrupt);
   let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (text: string) => {
@@ -92,6 +99,7 @@ async function outputOf({ script, minutes, ...campaign }: Campaign) {
     });
   const [exitCode] = (await once(child, "close")) as [number | null];
   clearTimeout(hang);
+  for (const signal of INTERRUPTIONS) process.off(signal, interrupt);
   return { output: stripVTControlCharacters(output), exitCode };
 }
 
