@@ -1,5 +1,5 @@
-import { type Operation } from "#http/app.ts";
 import type { Actor } from "#access/principal.ts";
+import type { Operation } from "#http/app.ts";
 import { type Cell, cellsOf, keyOf, linesOf } from "#test/matrix/cells.ts";
 import type { Line, State } from "#test/matrix/line.ts";
 import { ruleMutations } from "#test/matrix/mutants.ts";
@@ -17,8 +17,8 @@ const RESTRICTED: readonly State[] = [
 type CellFilter = (cell: Cell) => boolean;
 
 /**
- * The cells of an operation of which the gate sends the requests: the first that is likely to notice each weakening of its
- * rule, and the first of each kind of answer. The campaign sends those of all.
+ * The cells of an operation whose requests the gate sends: the first that is likely to notice each weakening of its rule,
+ * and the first of each kind of answer. The campaign sends the requests of all cells.
  */
 export function chosenCells(operation: Operation, turn: number, weakenedActor: Actor): Cell[] {
   const known = linesOf(operation);
@@ -44,7 +44,13 @@ function weakenings(operation: Operation, known: readonly Line[], weakenedActor:
   if (known.every(({ ignoresCredentials }) => ignoresCredentials)) return [];
   return ruleMutations
     .filter(({ weaken }) => weaken(operation.endpoint, known, weakenedActor))
-    .map(({ likely }) => likely);
+    .flatMap(({ likely }) =>
+      known.map(
+        (line): CellFilter =>
+          (cell) =>
+            cell.line === line && likely(cell),
+      ),
+    );
 }
 
 const successes = (line: Line): CellFilter[] =>
@@ -53,7 +59,7 @@ const successes = (line: Line): CellFilter[] =>
       cell.line === line && cell.caller.name === name && isByApi(cell) && Number(cell.expected) < 300 && isPlain(cell),
   );
 
-/** What the path names is of another, or missing. */
+/** What the path names belongs to another parent, or is missing. */
 const wrongChildren = (line: Line): CellFilter[] =>
   (["foreign", "above", "missing"] as const).flatMap((owner) =>
     ["owner", "user", "administrator"].map(
