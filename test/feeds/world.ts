@@ -120,7 +120,7 @@ export async function makeWorld(app: TestApp, random: Random): Promise<World> {
   for (const group of groups) projects.push(await makeProject(`project-${projects.length}`, group));
   for (const place of [...groups, ...projects])
     for (const who of others) if (random.chance(0.25)) await setLevel(app, place, who, random.pick(LEVELS));
-  // What was recorded until here is not what the model knows of.
+  // The model begins with an empty feed.
   await sql`delete from events`.execute(app.services.db.write);
   return { people, admin, groups, projects, targets: [], events: [] };
 }

@@ -86,7 +86,7 @@ describe("every operation", () => {
     });
   }
 
-  test("the responses to passwords hold none", async () => {
+  test("no response repeats a password that it was sent", async () => {
     const given = await runAll(
       app.app,
       world,

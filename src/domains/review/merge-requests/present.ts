@@ -19,7 +19,7 @@ interface Associations {
   readonly milestone: MergeRequest["milestone"];
 }
 
-/** What there is no merging, and what no merge request has yet. */
+/** What is the same for every merge request as long as nothing can be merged. */
 const NOTHING_YET = {
   ...{ merged_by: null, merge_user: null, merged_at: null, merge_after: null },
   ...{ merge_commit_sha: null, squash_commit_sha: null, should_remove_source_branch: null },
