@@ -32,35 +32,39 @@ export function withProperties(
   return Type.Object(properties, rules);
 }
 
-/** Removes the fields that this installation does not have, from an object or each object of a list. */
-export function fieldGate(returns: TSchema | undefined, config: Config): (body: unknown) => unknown {
-  const closed = closedFields(returns, config);
-  if (closed.length === 0) return (body) => body;
-  const strip = (item: unknown) => {
-    if (typeof item !== "object" || item === null) return item;
-    const copy: Record<string, unknown> = { ...item };
-    for (const name of closed) delete copy[name];
-    return copy;
-  };
-  return (body) => (Array.isArray(body) ? body.map(strip) : strip(body));
+type Gate = (value: unknown) => unknown;
+
+/** Removes the fields that this installation does not have from a response, at every depth. */
+export const fieldGate = (returns: TSchema | undefined, config: Config): Gate =>
+  (returns && gateOf(returns, config)) ?? ((body) => body);
+
+/** Undefined where there is nothing to remove. */
+function gateOf(schema: TSchema, config: Config): Gate | undefined {
+  if (Type.IsArray(schema)) return listGate(schema.items, config);
+  if (Type.IsObject(schema)) return objectGate(schema.properties, config);
+  if (!Type.IsUnion(schema)) return undefined;
+  const gates = schema.anyOf.flatMap((option) => gateOf(option, config) ?? []);
+  return gates.length === 0 ? undefined : (value) => gates.reduce((kept, gate) => gate(kept), value);
 }
 
-function closedFields(schema: TSchema | undefined, config: Config): string[] {
-  const {
-    properties = {},
-    items,
-    anyOf = [],
-  } = (schema ?? {}) as {
-    properties?: Record<string, TSchema>;
-    items?: TSchema;
-    anyOf?: TSchema[];
+function listGate(items: TSchema, config: Config): Gate | undefined {
+  const gate = gateOf(items, config);
+  return gate && ((value) => (Array.isArray(value) ? value.map(gate) : value));
+}
+
+function objectGate(properties: TProperties, config: Config): Gate | undefined {
+  const fields = Object.entries(properties);
+  const closed = fields.flatMap(([name, field]) => (isOpen(field, config) ? [] : [name]));
+  const nested = fields.flatMap(([name, field]) => {
+    const gate = isOpen(field, config) ? gateOf(field, config) : undefined;
+    return gate ? [[name, gate] as const] : [];
+  });
+  if (closed.length === 0 && nested.length === 0) return undefined;
+  return (value) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    const copy: Record<string, unknown> = { ...value };
+    for (const name of closed) delete copy[name];
+    for (const [name, gate] of nested) if (name in copy) copy[name] = gate(copy[name]);
+    return copy;
   };
-  const own = Object.entries(properties)
-    .filter(([, field]) => !isOpen(field, config))
-    .map(([name]) => name);
-  return [
-    ...own,
-    ...(items ? closedFields(items, config) : []),
-    ...anyOf.flatMap((part) => closedFields(part, config)),
-  ];
 }

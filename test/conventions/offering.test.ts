@@ -4,12 +4,14 @@ import Type from "typebox";
 import { administrator } from "#access/access.ts";
 import { operationsOf } from "#http/app.ts";
 import { endpoint } from "#http/endpoint.ts";
+import { Nullable } from "#http/params/vocabulary.ts";
 import { resources } from "#domains/index.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 
 const common = { method: "GET", access: administrator(), returns: Type.Object({ ok: Type.Boolean() }) } as const;
 const params = Type.Object({ must: Type.Integer() });
 const handle = () => ({ ok: true });
+const sauce = { secret_sauce: Type.Optional(Type.String({ plan: "ultimate" })) };
 const gated = {
   hosted: endpoint({ ...common, path: "/gated/hosted", summary: "Hosted", params, offering: ["hosted"], handle }),
   premium: endpoint({ ...common, path: "/gated/premium", summary: "Premium", params, plan: "premium", handle }),
@@ -28,9 +30,11 @@ const gated = {
     summary: "A parameter and a field above the plan",
     params: Type.Object({ environment_scope: Type.Optional(Type.String({ plan: "premium", default: "*" })) }),
     returns: Type.Array(
-      Type.Object({ environment_scope: Type.String(), secret_sauce: Type.Optional(Type.String({ plan: "ultimate" })) }),
+      Type.Object({ environment_scope: Type.String(), ...sauce, nested: Type.Array(Nullable(Type.Object(sauce))) }),
     ),
-    handle: ({ params: given }) => [{ environment_scope: given.environment_scope ?? "*", secret_sauce: "x" }],
+    handle: ({ params: given }) => [
+      { environment_scope: given.environment_scope ?? "*", secret_sauce: "x", nested: [{ secret_sauce: "y" }, null] },
+    ],
   }),
 };
 
@@ -138,9 +142,9 @@ describe("offering and plan", () => {
 
   test("a parameter above the plan is ignored, and a field above it is left out", async () => {
     for (const [plan, answer] of [
-      ["free", { environment_scope: "*" }],
-      ["premium", { environment_scope: "staging" }],
-      ["ultimate", { environment_scope: "staging", secret_sauce: "x" }],
+      ["free", { environment_scope: "*", nested: [{}, null] }],
+      ["premium", { environment_scope: "staging", nested: [{}, null] }],
+      ["ultimate", { environment_scope: "staging", secret_sauce: "x", nested: [{ secret_sauce: "y" }, null] }],
     ] as const) {
       await installed({ FAIRLEAD_PLAN: plan }, async (app) => {
         const { token } = await app.makeUser({ admin: true });
