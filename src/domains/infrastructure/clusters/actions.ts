@@ -1,16 +1,18 @@
 import { sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
+import type { Config } from "#config.ts";
 import type { Tx } from "#db/database.ts";
+import { isInPlan } from "#http/gates.ts";
 import { badFields } from "#lib/refusal.ts";
 import type { Sealing } from "#lib/sealing.ts";
 import { type Bound, refuseMore } from "#domains/foundation/row-bounds.ts";
 import type { ClusterFields } from "./check.ts";
 import type { ProbeOutcome } from "./entity.ts";
-import { type ClusterRow, lockCluster, type ProbedCluster, requireCluster } from "./queries.ts";
+import { type ClusterRow, clustersOf, lockCluster, type ProbedCluster, requireCluster } from "./queries.ts";
 
 interface ClusterWrite {
   readonly tx: Tx;
-  readonly services: { readonly sealing: Sealing };
+  readonly services: { readonly sealing: Sealing; readonly config: Config };
 }
 
 /** Binds a sealed token to its row. */
@@ -22,6 +24,9 @@ const CLUSTERS_BOUND: Bound = {
   message: "A project can have at most 50 clusters",
 };
 
+/** Only environment scopes tell several clusters apart. */
+const SEVERAL = { plan: "premium" } as const;
+
 const now = sql<string>`now()`;
 
 export async function addCluster(
@@ -30,6 +35,7 @@ export async function addCluster(
   { token, name = "", api_url = "", ...fields }: ClusterFields,
 ): Promise<ClusterRow> {
   await refuseMore(tx, CLUSTERS_BOUND, projectId);
+  if (!isInPlan(SEVERAL, services.config)) await refuseSecond(tx, projectId);
   const { id } = await tx
     .insertInto("clusters")
     .values({ ...fields, name, api_url, project_id: projectId, user_id: actor.user.id })
@@ -37,6 +43,11 @@ export async function addCluster(
     .executeTakeFirstOrThrow();
   if (token !== undefined) await storeToken(tx, services.sealing, id, token);
   return requireCluster(tx, projectId, id);
+}
+
+async function refuseSecond(tx: Tx, projectId: number) {
+  const first = await clustersOf(tx, projectId).limit(1).executeTakeFirst();
+  if (first) throw badFields({ base: ["A second cluster in a project requires the Premium plan"] });
 }
 
 /** Changes a cluster. Its token is erased with a change of its address unless a new one comes along. */
