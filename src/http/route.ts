@@ -14,7 +14,7 @@ import {
   successOf,
 } from "./endpoint.ts";
 import { fieldGate, isOffered, isInPlan, withinPlan, withProperties } from "./gates.ts";
-import { unknownParameters } from "./ignored.ts";
+import { ignoredParameters } from "./ignored.ts";
 import type { Kernel } from "./kernel.ts";
 import { longLivedConnections } from "./long-lived.ts";
 import { pager } from "./pages.ts";
@@ -42,8 +42,8 @@ export interface Route {
   readonly reauthentication: Access<object>;
   readonly pathNames: readonly string[];
   readonly coerceParams: (raw: RawSet) => object;
-  /** The names of parameters in a request that the endpoint does not have. */
-  readonly unknownParams: (raw: RawSet) => string[];
+  /** The names of parameters in a request that have no effect. */
+  readonly ignoredParams: (raw: RawSet) => readonly string[];
   readonly paging: { readonly options: PagingOptions; readonly pageFor: ReturnType<typeof pager> } | undefined;
   /** Admits the connection of a stream without an end, or refuses it. */
   readonly admitLongLived: ((response: ServerResponse) => void) | undefined;
@@ -85,7 +85,7 @@ export function makeRoute(kernel: Kernel, operation: string, endpoint: Endpoint)
     reauthentication: { ...endpoint.access, onRevokedToken: () => Promise.resolve() },
     pathNames: names,
     coerceParams: compileParams(params, names),
-    unknownParams: unknownParameters(Object.keys(params.properties)),
+    ignoredParams: ignoredParameters(params),
     paging: paged && { options: paged, pageFor: pager(paged) },
     admitLongLived: endpoint.longLived && longLivedConnections(endpoint.longLived, kernel.sending),
     databases: {

@@ -35,6 +35,22 @@ describe("X-Ignored-Parameters", () => {
     assert.deepEqual([refused.status, refused.headers["x-ignored-parameters"]], [400, "user_name"]);
   });
 
+  test("keys of objects, by the name of the object", async () => {
+    const { token } = admin;
+    const { body: project } = await app.post("/projects", { token, payload: { name: "Keys" } });
+    const platform = { api_url: "https://203.0.114.9", token: "t", colour: "red", ca_crt: "x" };
+    const path = `/projects/${project.id}/clusters/user`;
+    const made = await app.post(path, { token, payload: { name: "c", platform_kubernetes_attributes: platform } });
+    const expected = "platform_kubernetes_attributes[colour], platform_kubernetes_attributes[ca_crt]";
+    assert.deepEqual([made.status, made.headers["x-ignored-parameters"]], [201, expected]);
+    const form = {
+      payload: "platform_kubernetes_attributes[authorization_type]=abac&name=d",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+    };
+    const { headers } = await app.put(`/projects/${project.id}/clusters/${made.body.id}`, { token, ...form });
+    assert.equal(headers["x-ignored-parameters"], "platform_kubernetes_attributes[authorization_type]");
+  });
+
   test("whoever may not call the endpoint is told nothing of its parameters", async () => {
     const user = await app.makeUser();
     for (const token of [undefined, user.token]) {

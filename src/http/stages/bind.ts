@@ -38,9 +38,9 @@ const storesInRepositories = ({ endpoint }: Route) => endpoint.maxBodyBytes !== 
 export const readParams = (route: Route, exchange: Exchange, received: Received): object | Promise<object> =>
   received.isBodyDeferred ? readDeferredParams(route, exchange, received) : coerceParams(route, exchange, received.raw);
 
-/** What the endpoint does not have is named in the response, also where the rest is refused. */
-function coerceParams({ unknownParams, coerceParams: coerce }: Route, { ignored }: Exchange, raw: RawSet): object {
-  for (const name of unknownParams(raw)) ignored.add(name);
+/** What has no effect is named in the response, also where the rest is refused. */
+function coerceParams({ ignoredParams, coerceParams: coerce }: Route, { ignored }: Exchange, raw: RawSet): object {
+  for (const name of ignoredParams(raw)) ignored.add(name);
   return coerce(raw);
 }
 

@@ -67,12 +67,14 @@ describe("users in each plan", () => {
       for (const payload of [saml, { ...saml, provider: "scim" }]) {
         const made = await app.post("/users", { token, payload: { ...newUser(), ...payload } });
         assert.equal(made.status, 201);
+        assert.equal(made.headers["x-ignored-parameters"], "provider, extern_uid, group_id_for_saml");
         assert.deepEqual([made.body.identities, await stored(made.body.id)], [[], [null]]);
         const changed = await app.put(`/users/${made.body.id}`, { token, payload });
         assert.deepEqual([changed.status, await stored(made.body.id)], [200, [null]]);
         const query = new URLSearchParams({ ...payload, username: made.body.username });
         const found = await app.get(`/users?${query.toString()}`, { token });
         assert.equal(found.body.length, 1, "the filter is ignored");
+        assert.equal(found.headers["x-ignored-parameters"], "group_id_for_saml, provider, extern_uid");
       }
 
       const ldap = { ...newUser(), provider: "ldapmain", extern_uid: randomUUID() };

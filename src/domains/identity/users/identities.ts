@@ -14,13 +14,22 @@ interface IdentityParams {
 /** Providers of identities that exist from Premium on. */
 const PREMIUM_PROVIDERS: readonly (string | undefined)[] = ["group_saml", "scim"];
 
+const IDENTITY = ["provider", "extern_uid", "group_id_for_saml"] as const;
+
+interface Request<Params> {
+  readonly params: Params;
+  readonly services: { readonly config: Config };
+  ignored(name: string): void;
+}
+
 /** Leaves out an identity whose provider is above the plan; like any parameter above it, it is ignored. */
-export function withinPlan<Params extends IdentityParams>(params: Params, config: Config): Params {
-  if (!PREMIUM_PROVIDERS.includes(params.provider) || isInPlan({ plan: "premium" }, config)) return params;
+export function withinPlan<Params extends IdentityParams>({ params, services, ignored }: Request<Params>): Params {
+  if (!PREMIUM_PROVIDERS.includes(params.provider) || isInPlan({ plan: "premium" }, services.config)) return params;
   const kept = { ...params };
-  delete kept.provider;
-  delete kept.extern_uid;
-  delete kept.group_id_for_saml;
+  for (const name of IDENTITY) {
+    if (kept[name] !== undefined) ignored(name);
+    delete kept[name];
+  }
   return kept;
 }
 

@@ -42,8 +42,8 @@ export const users = {
       sort: "desc",
       type: "User",
     }),
-    async handle({ db, actor, params: given, page, services, site }) {
-      const params = withinPlan(given, services.config);
+    async handle({ db, actor, params: given, page, services, site, ignored }) {
+      const params = withinPlan({ params: given, services, ignored });
       const viewer = viewerOf(actor, services);
       if (viewer === "anonymous") await refuseAnonymousListing(services, params.username);
       if (viewer !== "administrator" && params.extern_uid !== undefined) throw needsAdministrator();
@@ -88,9 +88,9 @@ export const users = {
     audit: "user_created",
     camelCase: true,
     prepare: ({ params, services }) => hashPassword(services, chosenPassword(params)),
-    async handle({ tx, actor, params, services, site, audit, passwordDigest }) {
+    async handle({ tx, actor, params, services, site, audit, ignored, passwordDigest }) {
       const settings = await services.settings.current();
-      const id = await createUser(tx, withinPlan(params, services.config), {
+      const id = await createUser(tx, withinPlan({ params, services, ignored }), {
         settings,
         blobs: services.blobs,
         passwordDigest,
@@ -118,9 +118,9 @@ export const users = {
     audit: "user_updated",
     camelCase: true,
     prepare: ({ params, services }) => hashPassword(services, params.password),
-    async handle({ tx, actor, params, services, site, audit, passwordDigest }) {
+    async handle({ tx, actor, params, services, site, audit, ignored, passwordDigest }) {
       const settings = await services.settings.current();
-      const changed = await updateUser(tx, withinPlan(params, services.config), {
+      const changed = await updateUser(tx, withinPlan({ params, services, ignored }), {
         settings,
         blobs: services.blobs,
         passwordDigest,

@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { UNUSED } from "#http/ignored.ts";
 import { DateTime, Id, Nullable } from "#http/params/vocabulary.ts";
 import { GroupId } from "#domains/organization/groups/params.ts";
 import { EpicId } from "#domains/planning/epics/params.ts";
@@ -12,11 +13,17 @@ const container = (kind: "project" | "group") =>
       description: `Id or full path of the ${kind} of the target; null is the ${kind} in the path`,
     }),
   );
+/** Null and a blank are the container in the path; any other value is looked up. */
+export const containerOf = <Given extends number | string>(given: Given | null, own: number): Given | number =>
+  given === null || given === "" ? own : given;
+
 const LinkTypeParam = Type.Enum([...LINK_TYPES], {
   default: "relates_to",
   description: "How the item in the path is linked to the target",
 });
-const IgnoredLinkType = Type.Optional(Type.String({ description: "Ignored: two items have one link at most" }));
+const IgnoredLinkType = Type.Optional(
+  Type.String({ ...UNUSED, description: "Ignored: two items have one link at most" }),
+);
 
 export const IssueLinkId = Type.Object({ ...IssueId.properties, issue_link_id: Id });
 export const IssueLinkToDelete = Type.Object({ ...IssueLinkId.properties, link_type: IgnoredLinkType });
