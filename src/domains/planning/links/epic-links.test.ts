@@ -117,6 +117,12 @@ describe("links between epics", () => {
       const { status, body } = await links.app.post(`${a.path}/related_epics`, { token: user.token, payload });
       assert.deepEqual([status, body.target_epic?.id], [201, b.id]);
     }
+    for (const target_group_id of [0, "0"]) {
+      const [a, b] = await pair();
+      const payload = { target_group_id, target_epic_iid: b.iid };
+      const { status, body } = await links.app.post(`${a.path}/related_epics`, { token: user.token, payload });
+      assert.deepEqual([status, body], [404, { message: "404 Group Not Found" }]);
+    }
     const [a] = await pair();
     const refused = await links.app.post(`${a.path}/related_epics`, { token: user.token });
     assert.deepEqual(

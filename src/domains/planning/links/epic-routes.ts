@@ -13,7 +13,7 @@ import { createLink, removeLink } from "./actions.ts";
 import { EpicLink, LinkedEpic, presentEpicLink } from "./entity.ts";
 import { epicLinks as links, listEpicLinks } from "./group-list.ts";
 import { EPICS } from "./kinds.ts";
-import { EpicLinkFilters, EpicLinkToDelete, NewEpicLink } from "./params.ts";
+import { containerOf, EpicLinkFilters, EpicLinkToDelete, NewEpicLink } from "./params.ts";
 import { ALL_LINKS, type LinkRow, linksOf, requireLink } from "./queries.ts";
 import { recordLink } from "./records.ts";
 import { linkedViews, linkView, storedLinkViews } from "./views.ts";
@@ -65,7 +65,7 @@ export const epicLinks = {
     async handle({ group, params, audit, ...context }) {
       const { tx, actor, services } = context;
       const epic = await requireEpic(tx, group, actor, params.epic_iid);
-      const { id } = await resolveNamespace(services.db, String(params.target_group_id || group.id));
+      const { id } = await resolveNamespace(services.db, String(containerOf(params.target_group_id, group.id)));
       const targetGroup = await requireGroup(context, id);
       const other = await requireEpic(tx, targetGroup, actor, params.target_epic_iid);
       requireGuest(actor, targetGroup);

@@ -84,6 +84,22 @@ describe("issue links", () => {
     assert.equal((await links.app.post(inQuery, { token: user.token })).body.link_type, "blocks");
   });
 
+  test("a project that nothing has the id of is missing, and 0 is no exception", async () => {
+    const [a, b] = await pair();
+    for (const target_project_id of [0, "0", Number.MAX_SAFE_INTEGER, " "]) {
+      const payload = { target_project_id, target_issue_iid: b.iid };
+      const { status, body } = await links.app.post(`${a.path}/links`, { token: user.token, payload });
+      assert.deepEqual([status, body], [404, { message: "404 Project Not Found" }], String(target_project_id));
+    }
+  });
+
+  test("the type in a deletion is named as ignored", async () => {
+    const [a, b] = await pair();
+    const { id } = await links.linked(user, a, b);
+    const { headers } = await links.app.delete(`${a.path}/links/${id}?link_type=blocks`, { token: user.token });
+    assert.equal(headers["x-ignored-parameters"], "link_type");
+  });
+
   test("the project of the target is named by its id or full path, and the type may be null", async () => {
     const [a, b] = await pair();
     const { path_with_namespace } = (await get(`/projects/${project}`)).body;

@@ -8,7 +8,7 @@ import { IssueLink, LinkedIssue, LinkGraph, presentIssueLink } from "./entity.ts
 import { linkGraph } from "./graph.ts";
 import { endOf, namedIssue, requireUpdates } from "./issue-ends.ts";
 import { ISSUES, SINGLE_ISSUES } from "./kinds.ts";
-import { GraphDepth, IssueLinkId, IssueLinkToDelete, NewIssueLink } from "./params.ts";
+import { containerOf, GraphDepth, IssueLinkId, IssueLinkToDelete, NewIssueLink } from "./params.ts";
 import { ALL_LINKS, type LinkRow, linksOf, requireLink } from "./queries.ts";
 import { recordLink } from "./records.ts";
 import { linkedViews, linkView } from "./views.ts";
@@ -71,7 +71,11 @@ export const issueLinks = {
     async handle({ project, params, audit, ...context }) {
       const { tx, actor, services } = context;
       const issue = await requireIssue(tx, project, actor, params.issue_iid);
-      const other = await namedIssue(context, params.target_project_id || project.id, params.target_issue_iid);
+      const other = await namedIssue(
+        context,
+        containerOf(params.target_project_id, project.id),
+        params.target_issue_iid,
+      );
       requireUpdates(actor, { issue, project }, other);
       const ends = { item: issue, other: other.issue, type: params.link_type };
       const { prevent_blocking_cycles } = await services.settings.current();
