@@ -19,6 +19,12 @@ export type Plan = "free" | "premium" | "ultimate";
 /** A day, `YYYY-MM-DD`. */
 type Day = `${number}-${number}-${number}`;
 
+/** Since when an operation is deprecated, and what to use instead. */
+export interface Deprecation {
+  readonly since: Day;
+  readonly replacement: string;
+}
+
 /** The names in a path, as a type: "/projects/:id/x/:key_id" gives "id" | "key_id", "/*project.git/x" gives "project". */
 export type PathNames<P extends string> = P extends `${infer A}/${infer B}`
   ? PathNames<A> | PathNames<B>
@@ -175,8 +181,8 @@ export interface Endpoint {
   readonly errors?: "api" | "git";
   readonly offering?: readonly Offering[];
   readonly plan?: Plan;
-  /** The day since which it is deprecated; responses carry it in the header `Deprecation`. */
-  readonly deprecated?: Day;
+  /** Responses carry the day in the header `Deprecation`. */
+  readonly deprecated?: Deprecation;
   /** Whether a multipart body may spell its parameters in camel case, as one client does. */
   readonly camelCase?: true;
   readonly idempotent?: Idempotent;
@@ -223,7 +229,7 @@ export function endpoint<
     readonly errors?: "api" | "git";
     readonly offering?: readonly Offering[];
     readonly plan?: Plan;
-    readonly deprecated?: Day;
+    readonly deprecated?: Deprecation;
     readonly camelCase?: true;
     readonly idempotent?: M extends "GET" ? never : Idempotent;
     /** The handler passes the time of change to `unlessModified`, before or after it deletes. */

@@ -52,7 +52,7 @@ const ships = {
     audit: "ship_launched",
     plan: "ultimate",
     offering: ["self-managed"],
-    deprecated: "2021-11-22",
+    deprecated: { since: "2021-11-22", replacement: "`POST /boats`" },
     handle: () => ({ id: 1, note: null }),
   }),
   sink: endpoint({
@@ -196,7 +196,7 @@ describe("an operation in the document", () => {
         "Scopes of the token, one of them: `api`.",
         "From plan: ultimate.",
         "Offering: self-managed.",
-        "Deprecated since 2021-11-22.",
+        "Deprecated since 2021-11-22. Replacement: `POST /boats`.",
         "Give at least one of `note`, `plans`.",
         "Give all or none of `holds`, `flags`.",
       ].join("\n\n"),

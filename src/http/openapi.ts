@@ -4,7 +4,7 @@ import type { TObject, TSchema } from "typebox";
 import { SCOPES } from "#access/scopes.ts";
 import { RELEASE } from "#lib/release.ts";
 import type { Operation } from "./app.ts";
-import { type Endpoint, pathNames, plainOf, schemaOf, successOf } from "./endpoint.ts";
+import { type Deprecation, type Endpoint, pathNames, plainOf, schemaOf, successOf } from "./endpoint.ts";
 import {
   fileOf,
   isRequired,
@@ -102,9 +102,12 @@ const inWords = (endpoint: Endpoint, params: TObject): string[] => [
   `Scopes of the token, one of them: ${scopesInWords(endpoint)}.`,
   ...(endpoint.plan ? [`From plan: ${endpoint.plan}.`] : []),
   ...(endpoint.offering ? [`Offering: ${endpoint.offering.join(", ")}.`] : []),
-  ...(endpoint.deprecated ? [`Deprecated since ${endpoint.deprecated}.`] : []),
+  ...(endpoint.deprecated ? [deprecationInWords(endpoint.deprecated)] : []),
   ...rulesInWords(params),
 ];
+
+const deprecationInWords = ({ since, replacement }: Deprecation) =>
+  `Deprecated since ${since}. Replacement: ${replacement}.`;
 
 /** Names of the path are path parameters; the others are the query of GET and DELETE, or the body. */
 function inputOf({ name, endpoint }: Operation, params: TObject, schemas: SchemaWriter): Json {

@@ -103,7 +103,7 @@ export function makeRoute(kernel: Kernel, operation: string, endpoint: Endpoint)
 
 /** The header of RFC 9745: the moment since which the endpoint is deprecated. */
 const deprecationOf = ({ deprecated }: Endpoint): string[] =>
-  deprecated === undefined ? [] : ["deprecation", `@${Date.parse(deprecated) / 1000}`];
+  deprecated === undefined ? [] : ["deprecation", `@${Date.parse(deprecated.since) / 1000}`];
 
 /** The parameters of an endpoint, with those of its paging. */
 export function paramsOf({ params, returns }: Endpoint): TObject {

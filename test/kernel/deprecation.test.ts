@@ -12,9 +12,10 @@ const common = {
   returns: Type.Object({ ok: Type.Boolean() }),
   handle: () => ({ ok: true }),
 } as const;
+const deprecated = { since: "2021-11-22", replacement: "the new one" } as const;
 const planks = {
-  old: endpoint({ ...common, path: "/planks/old", summary: "Old", access: anyone(), deprecated: "2021-11-22" }),
-  closed: endpoint({ ...common, path: "/planks/closed", summary: "Old", access: signedIn(), deprecated: "2021-11-22" }),
+  old: endpoint({ ...common, path: "/planks/old", summary: "Old", access: anyone(), deprecated }),
+  closed: endpoint({ ...common, path: "/planks/closed", summary: "Old", access: signedIn(), deprecated }),
   new: endpoint({ ...common, path: "/planks/new", summary: "New", access: anyone() }),
 };
 

@@ -33,6 +33,6 @@ const tableOf = (operations: readonly Operation[]) =>
       scopesInWords(endpoint),
       [...(endpoint.plan ? [endpoint.plan] : []), ...(endpoint.offering ?? [])].join(", "),
       auditInWords(endpoint.audit),
-      endpoint.deprecated ? `since ${endpoint.deprecated}` : "",
+      endpoint.deprecated ? `since ${endpoint.deprecated.since}` : "",
     ]),
   );

@@ -29,7 +29,7 @@ import { todoEndpoints } from "./todos/endpoints.ts";
 import { EPIC_TODOS, ISSUE_TODOS, type TodoKind } from "./todos/kinds.ts";
 
 const eventsOfIssue = labelEventEndpoints(ISSUES);
-const eventsOfEpic = labelEventEndpoints(EPICS, { deprecated: "2024-10-17" });
+const eventsOfEpic = labelEventEndpoints(EPICS);
 const labelEvents = {
   ...{ listOfIssue: eventsOfIssue.list, getOfIssue: eventsOfIssue.get },
   ...{ listOfEpic: eventsOfEpic.list, getOfEpic: eventsOfEpic.get },

@@ -12,7 +12,7 @@ import { clusterView, clusterViews } from "./views.ts";
 
 const maintainer = inProject("maintainer");
 const maintainerOfLive = inProject("maintainer", { unlessArchived: true });
-const deprecated = "2021-11-22";
+const deprecated = { since: "2021-11-22", replacement: "an agent that runs in the cluster" } as const;
 
 export const clusters = {
   list: endpoint({

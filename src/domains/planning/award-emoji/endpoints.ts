@@ -32,13 +32,13 @@ interface AwardableKind extends Omit<Noteable, "find"> {
 
 const endpointsFor = (kind: AwardableKind) => ({ ...readEndpoints(kind), ...writeEndpoints(kind) });
 
-function readEndpoints({ path, one, plan, reader, params: ofThing, findThing }: AwardableKind) {
+function readEndpoints({ path, one, availability, reader, params: ofThing, findThing }: AwardableKind) {
   return {
     list: endpoint({
       method: "GET",
       path: `${path}/award_emoji`,
       summary: `List the emoji that ${one} got`,
-      ...plan,
+      ...availability,
       access: reader,
       params: ofThing,
       returns: pageOf(AwardEmoji, { id: "a.id" }),
@@ -52,7 +52,7 @@ function readEndpoints({ path, one, plan, reader, params: ofThing, findThing }: 
       method: "GET",
       path: `${path}/award_emoji/:award_id`,
       summary: `Get an emoji that ${one} got`,
-      ...plan,
+      ...availability,
       access: reader,
       params: Type.Object({ ...ofThing.properties, ...award }),
       returns: AwardEmoji,
@@ -64,13 +64,20 @@ function readEndpoints({ path, one, plan, reader, params: ofThing, findThing }: 
   };
 }
 
-function writeEndpoints({ path, one, plan, writer, params: { properties: ofThing }, findThing }: AwardableKind) {
+function writeEndpoints({
+  path,
+  one,
+  availability,
+  writer,
+  params: { properties: ofThing },
+  findThing,
+}: AwardableKind) {
   return {
     create: endpoint({
       method: "POST",
       path: `${path}/award_emoji`,
       summary: `Give an emoji to ${one}`,
-      ...plan,
+      ...availability,
       access: writer,
       params: Type.Object({ ...ofThing, ...awardDraft }),
       returns: AwardEmoji,
@@ -85,7 +92,7 @@ function writeEndpoints({ path, one, plan, writer, params: { properties: ofThing
       method: "DELETE",
       path: `${path}/award_emoji/:award_id`,
       summary: `Take an emoji back from ${one}`,
-      ...plan,
+      ...availability,
       access: writer,
       params: Type.Object({ ...ofThing, ...award }),
       audit: auditedForOthers("award_emoji_deleted"),

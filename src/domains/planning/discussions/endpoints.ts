@@ -21,7 +21,7 @@ export const discussionEndpoints = (kind: Noteable) => ({
 });
 
 function ofDiscussions(kind: Noteable) {
-  const { path, one, plan, reader, writer } = kind;
+  const { path, one, availability, reader, writer } = kind;
   const ofItem = kind.params.properties;
   const ofDiscussion = { ...ofItem, ...discussion };
   return {
@@ -29,7 +29,7 @@ function ofDiscussions(kind: Noteable) {
       method: "GET",
       path: `${path}/discussions`,
       summary: `List the discussions of ${one}, each with its notes`,
-      ...plan,
+      ...availability,
       access: reader,
       params: kind.params,
       returns: pageOf(Discussion, PAGING),
@@ -44,7 +44,7 @@ function ofDiscussions(kind: Noteable) {
       method: "GET",
       path: `${path}/discussions/:discussion_id`,
       summary: `Get a discussion of ${one}`,
-      ...plan,
+      ...availability,
       access: reader,
       params: Type.Object(ofDiscussion),
       returns: Discussion,
@@ -58,7 +58,7 @@ function ofDiscussions(kind: Noteable) {
       method: "POST",
       path: `${path}/discussions`,
       summary: `Begin a discussion on ${one}`,
-      ...plan,
+      ...availability,
       access: writer,
       params: Type.Object({ ...ofItem, ...noteDraft }),
       returns: Discussion,
@@ -72,14 +72,14 @@ function ofDiscussions(kind: Noteable) {
 }
 
 function ofNotesIn(kind: Noteable) {
-  const { path, one, plan, reader, writer } = kind;
+  const { path, one, availability, reader, writer } = kind;
   const ofDiscussion = { ...kind.params.properties, ...discussion };
   return {
     reply: endpoint({
       method: "POST",
       path: `${path}/discussions/:discussion_id/notes`,
       summary: `Reply in a discussion of ${one}`,
-      ...plan,
+      ...availability,
       access: writer,
       params: Type.Object({ ...ofDiscussion, ...reply }),
       returns: Note,
@@ -94,7 +94,7 @@ function ofNotesIn(kind: Noteable) {
       method: "GET",
       path: `${path}/discussions/:discussion_id/notes/:note_id`,
       summary: `Get a note of a discussion of ${one}`,
-      ...plan,
+      ...availability,
       access: reader,
       params: Type.Object({ ...ofDiscussion, ...note }),
       returns: Note,
@@ -109,14 +109,14 @@ function ofNotesIn(kind: Noteable) {
 }
 
 function changesOfNotes(kind: Noteable) {
-  const { path, one, plan, writer } = kind;
+  const { path, one, availability, writer } = kind;
   const ofNote = Type.Object({ ...kind.params.properties, ...discussion, ...note });
   return {
     updateNote: endpoint({
       method: "PUT",
       path: `${path}/discussions/:discussion_id/notes/:note_id`,
       summary: `Change a note of a discussion of ${one}, as its author or an administrator`,
-      ...plan,
+      ...availability,
       access: writer,
       params: Type.Object({ ...ofNote.properties, ...noteBody }),
       returns: Note,
@@ -133,7 +133,7 @@ function changesOfNotes(kind: Noteable) {
       method: "DELETE",
       path: `${path}/discussions/:discussion_id/notes/:note_id`,
       summary: `Delete a note of a discussion of ${one}, as its author or as Maintainer`,
-      ...plan,
+      ...availability,
       access: writer,
       params: ofNote,
       audit: "note_deleted",

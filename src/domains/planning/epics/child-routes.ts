@@ -5,11 +5,10 @@ import { pageOf } from "#http/paging.ts";
 import { addChild, CHILDREN_PAGING, childrenOf, firstChildren, moveChild, removeChild } from "./children.ts";
 import { Epic, SingleEpic } from "./entity.ts";
 import { createChildEpic } from "./new-epic.ts";
-import { ChildEpicId, ChildEpicPosition, EpicId, NewChildEpic } from "./params.ts";
+import { EPICS_API, ChildEpicId, ChildEpicPosition, EpicId, NewChildEpic } from "./params.ts";
 import { type EpicRow, requireEpic } from "./queries.ts";
 import { epicView, epicViews } from "./views.ts";
 
-const PREMIUM = { plan: "premium" } as const;
 const planner = inGroup("planner", { unlessArchived: true });
 
 export const childEpics = {
@@ -18,7 +17,7 @@ export const childEpics = {
     path: "/groups/:id/epics/:epic_iid/epics",
     alias: "/groups/:id/epics/:epic_iid/links",
     summary: "List the child epics of an epic",
-    ...PREMIUM,
+    ...EPICS_API,
     access: inGroup("viewer"),
     params: EpicId,
     returns: pageOf(Epic, CHILDREN_PAGING),
@@ -33,7 +32,7 @@ export const childEpics = {
     path: "/groups/:id/epics/:epic_iid/epics",
     alias: "/groups/:id/epics/:epic_iid/links",
     summary: "Create an epic below another one",
-    ...PREMIUM,
+    ...EPICS_API,
     access: planner,
     params: NewChildEpic,
     returns: SingleEpic,
@@ -46,7 +45,7 @@ export const childEpics = {
     path: "/groups/:id/epics/:epic_iid/epics/:child_epic_id",
     alias: "/groups/:id/epics/:epic_iid/links/:child_epic_id",
     summary: "Place an epic below another one",
-    ...PREMIUM,
+    ...EPICS_API,
     access: planner,
     params: ChildEpicId,
     returns: SingleEpic,
@@ -63,7 +62,7 @@ export const childEpics = {
     path: "/groups/:id/epics/:epic_iid/epics/:child_epic_id",
     alias: "/groups/:id/epics/:epic_iid/links/:child_epic_id",
     summary: "Change the order of child epics; the first 100 are returned",
-    ...PREMIUM,
+    ...EPICS_API,
     access: planner,
     params: ChildEpicPosition,
     returns: Type.Array(Epic),
@@ -80,7 +79,7 @@ export const childEpics = {
     path: "/groups/:id/epics/:epic_iid/epics/:child_epic_id",
     alias: "/groups/:id/epics/:epic_iid/links/:child_epic_id",
     summary: "Remove an epic from below another one; the epic itself stays",
-    ...PREMIUM,
+    ...EPICS_API,
     access: planner,
     params: ChildEpicId,
     returns: SingleEpic,

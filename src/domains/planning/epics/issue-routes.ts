@@ -4,11 +4,10 @@ import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { EpicIssue, IssueOfEpic } from "./entity.ts";
 import { addIssue, firstIssues, ISSUES_PAGING, issuesOf, type Joined, moveIssue, removeIssue } from "./issues.ts";
-import { EpicId, EpicIssueId, EpicIssuePosition, IssueOfEpicId } from "./params.ts";
+import { EPICS_API, EpicId, EpicIssueId, EpicIssuePosition, IssueOfEpicId } from "./params.ts";
 import { requireEpic } from "./queries.ts";
 import { epicIssueView, issueOfEpicViews } from "./views.ts";
 
-const PREMIUM = { plan: "premium" } as const;
 const planner = inGroup("planner", { unlessArchived: true });
 
 export const epicIssues = {
@@ -16,7 +15,7 @@ export const epicIssues = {
     method: "GET",
     path: "/groups/:id/epics/:epic_iid/issues",
     summary: "List the issues of an epic",
-    ...PREMIUM,
+    ...EPICS_API,
     access: inGroup("viewer"),
     params: EpicId,
     returns: pageOf(IssueOfEpic, ISSUES_PAGING),
@@ -30,7 +29,7 @@ export const epicIssues = {
     method: "POST",
     path: "/groups/:id/epics/:epic_iid/issues/:epic_issue_id",
     summary: "Add an issue to an epic; it leaves the epic that it was in",
-    ...PREMIUM,
+    ...EPICS_API,
     access: planner,
     params: IssueOfEpicId,
     returns: EpicIssue,
@@ -46,7 +45,7 @@ export const epicIssues = {
     method: "PUT",
     path: "/groups/:id/epics/:epic_iid/issues/:epic_issue_id",
     summary: "Change the order of the issues of an epic; the first 100 are returned",
-    ...PREMIUM,
+    ...EPICS_API,
     access: planner,
     params: EpicIssuePosition,
     returns: Type.Array(IssueOfEpic),
@@ -62,7 +61,7 @@ export const epicIssues = {
     method: "DELETE",
     path: "/groups/:id/epics/:epic_iid/issues/:epic_issue_id",
     summary: "Remove an issue from an epic; the issue itself stays",
-    ...PREMIUM,
+    ...EPICS_API,
     access: planner,
     params: EpicIssueId,
     returns: EpicIssue,

@@ -4,6 +4,12 @@ import { GroupId } from "#domains/organization/groups/params.ts";
 import { MAX_COLOR_LENGTH } from "#domains/planning/items/colors.ts";
 import { Iid, LabelFilter, LabelNames } from "#domains/planning/items/params.ts";
 
+/** The whole API of epics, with what belongs to one, is deprecated since release 17.0. */
+export const EPICS_API = {
+  plan: "premium",
+  deprecated: { since: "2024-05-16", replacement: "the API of work items, which does not exist here yet" },
+} as const;
+
 export const EpicId = Type.Object({ ...GroupId.properties, epic_iid: Id });
 
 export const EpicByAnyId = Type.Object({

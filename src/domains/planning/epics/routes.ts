@@ -5,11 +5,10 @@ import { changeEpic, deleteEpic } from "./actions.ts";
 import { Epic, SingleEpic } from "./entity.ts";
 import { listEpics, PAGING } from "./list.ts";
 import { createEpic } from "./new-epic.ts";
-import { EpicChanges, EpicFilters, EpicId, EpicView, NewEpic } from "./params.ts";
+import { EPICS_API, EpicChanges, EpicFilters, EpicId, EpicView, NewEpic } from "./params.ts";
 import { epics as epicRows, requireEpic } from "./queries.ts";
 import { epicView, epicViews } from "./views.ts";
 
-const PREMIUM = { plan: "premium" } as const;
 const planner = inGroup("planner", { unlessArchived: true });
 
 export const epics = {
@@ -17,7 +16,7 @@ export const epics = {
     method: "GET",
     path: "/groups/:id/epics",
     summary: "List the epics of a group and of the groups below it",
-    ...PREMIUM,
+    ...EPICS_API,
     access: inGroup("viewer"),
     params: EpicFilters,
     returns: pageOf(Epic, PAGING),
@@ -31,7 +30,7 @@ export const epics = {
     method: "GET",
     path: "/groups/:id/epics/:epic_iid",
     summary: "Get an epic",
-    ...PREMIUM,
+    ...EPICS_API,
     access: inGroup("viewer"),
     params: EpicView,
     returns: SingleEpic,
@@ -45,7 +44,7 @@ export const epics = {
     method: "POST",
     path: "/groups/:id/epics",
     summary: "Create an epic",
-    ...PREMIUM,
+    ...EPICS_API,
     access: planner,
     params: NewEpic,
     returns: SingleEpic,
@@ -57,7 +56,7 @@ export const epics = {
     method: "PUT",
     path: "/groups/:id/epics/:epic_iid",
     summary: "Change an epic",
-    ...PREMIUM,
+    ...EPICS_API,
     access: planner,
     params: EpicChanges,
     returns: SingleEpic,
@@ -69,7 +68,7 @@ export const epics = {
     method: "DELETE",
     path: "/groups/:id/epics/:epic_iid",
     summary: "Delete an epic; its child epics and issues stay",
-    ...PREMIUM,
+    ...EPICS_API,
     access: planner,
     params: EpicId,
     audit: "epic_deleted",

@@ -1,5 +1,4 @@
 import Type from "typebox";
-import type { Endpoint } from "#http/endpoint.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { Id } from "#http/params/vocabulary.ts";
@@ -9,16 +8,12 @@ import { eventsOf, requireLabelEvent } from "./queries.ts";
 import { labelEventView, labelEventViews } from "./views.ts";
 
 /** The endpoints for the label events of items of one kind. */
-export const labelEventEndpoints = (
-  { path, one, plan, signedIn: access, params: ofItem, find }: Noteable,
-  rules: Pick<Endpoint, "deprecated"> = {},
-) => ({
+export const labelEventEndpoints = ({ path, one, availability, signedIn: access, params: ofItem, find }: Noteable) => ({
   list: endpoint({
     method: "GET",
     path: `${path}/resource_label_events`,
     summary: `List who added or removed which label of ${one} when, the oldest first`,
-    ...plan,
-    ...rules,
+    ...availability,
     access,
     params: ofItem,
     returns: pageOf(LabelEvent, { id: "v.id" }),
@@ -32,8 +27,7 @@ export const labelEventEndpoints = (
     method: "GET",
     path: `${path}/resource_label_events/:resource_label_event_id`,
     summary: `Get a label event of ${one}`,
-    ...plan,
-    ...rules,
+    ...availability,
     access,
     params: Type.Object({ ...ofItem.properties, resource_label_event_id: Id }),
     returns: LabelEvent,

@@ -6,7 +6,7 @@ import type { Tx } from "#db/database.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { forbidden, missing } from "#lib/refusal.ts";
-import { EpicId } from "#domains/planning/epics/params.ts";
+import { EPICS_API, EpicId } from "#domains/planning/epics/params.ts";
 import { type EpicRow, requireEpic } from "#domains/planning/epics/queries.ts";
 import type { Services } from "#services.ts";
 import { createLink, removeLink } from "./actions.ts";
@@ -18,7 +18,7 @@ import { ALL_LINKS, type LinkRow, linksOf, requireLink } from "./queries.ts";
 import { recordLink } from "./records.ts";
 import { linkedViews, linkView, storedLinkViews } from "./views.ts";
 
-const ULTIMATE = { plan: "ultimate", deprecated: "2024-10-17" } as const;
+const ULTIMATE = { ...EPICS_API, plan: "ultimate" } as const;
 const reader = inGroup("viewer");
 const writer = inGroup("guest", { unlessArchived: true });
 

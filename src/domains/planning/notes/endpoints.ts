@@ -12,13 +12,13 @@ import { noteView, noteViews } from "./views.ts";
 /** The endpoints for the notes on items of one kind. */
 export const noteEndpoints = (kind: Noteable) => ({ ...readEndpoints(kind), ...writeEndpoints(kind) });
 
-function readEndpoints({ path, one, plan, reader, params: { properties: ofItem }, find }: Noteable) {
+function readEndpoints({ path, one, availability, reader, params: { properties: ofItem }, find }: Noteable) {
   return {
     list: endpoint({
       method: "GET",
       path: `${path}/notes`,
       summary: `List the notes of ${one}: its comments and the record of its changes`,
-      ...plan,
+      ...availability,
       access: reader,
       params: Type.Object({ ...ofItem, ...noteFilters }),
       returns: pageOf(Note, PAGING),
@@ -32,7 +32,7 @@ function readEndpoints({ path, one, plan, reader, params: { properties: ofItem }
       method: "GET",
       path: `${path}/notes/:note_id`,
       summary: `Get a note of ${one}`,
-      ...plan,
+      ...availability,
       access: reader,
       params: Type.Object({ ...ofItem, ...note }),
       returns: Note,
@@ -45,14 +45,14 @@ function readEndpoints({ path, one, plan, reader, params: { properties: ofItem }
 }
 
 function writeEndpoints(kind: Noteable) {
-  const { path, one, plan, writer } = kind;
+  const { path, one, availability, writer } = kind;
   const ofItem = kind.params.properties;
   return {
     create: endpoint({
       method: "POST",
       path: `${path}/notes`,
       summary: `Comment on ${one}; where the discussion is locked only members do`,
-      ...plan,
+      ...availability,
       access: writer,
       params: Type.Object({ ...ofItem, ...noteDraft }),
       returns: Note,
@@ -67,7 +67,7 @@ function writeEndpoints(kind: Noteable) {
       method: "PUT",
       path: `${path}/notes/:note_id`,
       summary: `Change a note of ${one}, as its author or an administrator`,
-      ...plan,
+      ...availability,
       access: writer,
       params: Type.Object({ ...ofItem, ...note, ...noteBody }),
       returns: Note,
@@ -83,7 +83,7 @@ function writeEndpoints(kind: Noteable) {
       method: "DELETE",
       path: `${path}/notes/:note_id`,
       summary: `Delete a note of ${one}, as its author or as Maintainer`,
-      ...plan,
+      ...availability,
       access: writer,
       params: Type.Object({ ...ofItem, ...note }),
       audit: "note_deleted",

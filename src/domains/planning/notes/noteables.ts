@@ -4,7 +4,7 @@ import { inGroup, inProject } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import type { Endpoint } from "#http/endpoint.ts";
-import { EpicByAnyId, EpicId } from "#domains/planning/epics/params.ts";
+import { EpicByAnyId, EpicId, EPICS_API } from "#domains/planning/epics/params.ts";
 import { IssueId } from "#domains/planning/issues/params.ts";
 import { type NotesOf, notesOfEpic, notesOfEpicByIid, notesOfIssue } from "./queries.ts";
 import type { WritableNotes } from "./rights.ts";
@@ -16,7 +16,7 @@ export interface Noteable<Container extends object = object, Path extends TPrope
   readonly params: TObject<Path>;
   /** What an item is called in summaries. */
   readonly one: string;
-  readonly plan: Pick<Endpoint, "plan">;
+  readonly availability: Pick<Endpoint, "plan" | "deprecated">;
   readonly reader: Access<Container & { readonly actor: Actor | null }>;
   readonly signedIn: Access<Container & { readonly actor: Actor }>;
   readonly writer: Access<Container & { readonly actor: Actor }>;
@@ -44,7 +44,7 @@ export const ISSUES = noteable({
   path: "/projects/:id/issues/:issue_iid",
   params: IssueId,
   one: "an issue",
-  plan: {},
+  availability: {},
   reader: inProject("viewer", { feature: "issues" }),
   signedIn: inProject("viewer", { feature: "issues", signedIn: true }),
   writer: inProject("viewer", { feature: "issues", signedIn: true, unlessArchived: true }),
@@ -53,7 +53,7 @@ export const ISSUES = noteable({
 
 const ofEpics = {
   one: "an epic",
-  plan: { plan: "premium" },
+  availability: EPICS_API,
   reader: inGroup("viewer"),
   signedIn: inGroup("viewer", { signedIn: true }),
   writer: inGroup("viewer", { signedIn: true, unlessArchived: true }),

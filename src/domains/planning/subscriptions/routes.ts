@@ -4,7 +4,7 @@ import type { Actor } from "#access/principal.ts";
 import type { Tx } from "#db/database.ts";
 import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { SingleEpic } from "#domains/planning/epics/entity.ts";
-import { EpicId } from "#domains/planning/epics/params.ts";
+import { EpicId, EPICS_API } from "#domains/planning/epics/params.ts";
 import { requireEpic } from "#domains/planning/epics/queries.ts";
 import { epicView } from "#domains/planning/epics/views.ts";
 import { SingleIssue } from "#domains/planning/issues/entity.ts";
@@ -23,7 +23,7 @@ const ISSUE = {
 
 const EPIC = {
   method: "POST",
-  plan: "premium",
+  ...EPICS_API,
   access: inGroup("viewer", { signedIn: true }),
   params: EpicId,
   returns: SingleEpic,

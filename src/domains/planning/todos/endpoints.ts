@@ -67,7 +67,7 @@ const markEndpoint = (
     path: `${items.path}/todo`,
     ...(alias !== undefined && { alias }),
     summary: `Create a to-do of the caller about ${items.one}; 304 if there is one already`,
-    ...items.plan,
+    ...items.availability,
     access: items.signedIn,
     params: items.params,
     returns: Todo,

@@ -11,7 +11,7 @@ export const MERGE_REQUESTS = noteable({
   path: "/projects/:id/merge_requests/:merge_request_iid",
   params: MergeRequestId,
   one: "a merge request",
-  plan: {},
+  availability: {},
   reader: inProject("viewer", { feature }),
   signedIn: inProject("viewer", { feature, signedIn: true }),
   writer: inProject("viewer", { feature, signedIn: true, unlessArchived: true }),
