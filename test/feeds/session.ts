@@ -5,6 +5,7 @@ import { CHANGES, CHANGES_OF_RIGHTS } from "./changes.ts";
 import { CREATIONS } from "./creations.ts";
 import { readProblems } from "./reads.ts";
 import { makeWorld } from "./world.ts";
+import { WriteRefused } from "./write-context.ts";
 
 /** Writes, changes of rights and reads, so many together, or fewer if a read is answered wrong. */
 export async function runSession(databaseUrl: string, seed: number, steps: number): Promise<Outcome> {
@@ -20,11 +21,21 @@ export async function runSession(databaseUrl: string, seed: number, steps: numbe
         continue;
       }
       const kinds = random.pick([CREATIONS, CREATIONS, CHANGES, CHANGES_OF_RIGHTS]);
-      await random.pick(kinds)({ app, random, world });
+      problems.push(...(await refusalOf(random.pick(kinds)({ app, random, world }))));
       writes++;
     }
     return { requests, writes, problems };
   } finally {
     await app.close();
+  }
+}
+
+async function refusalOf(write: Promise<void>): Promise<string[]> {
+  try {
+    await write;
+    return [];
+  } catch (error) {
+    if (error instanceof WriteRefused) return [error.message];
+    throw error;
   }
 }

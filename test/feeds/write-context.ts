@@ -16,6 +16,9 @@ export interface WriteContext {
 
 export const newTitle = () => `title-${randomUUID()}`;
 
+/** A write that the server refused, although the plain model permits it. */
+export class WriteRefused extends Error {}
+
 export async function send(
   { app }: WriteContext,
   method: "POST" | "PUT" | "DELETE",
@@ -24,7 +27,7 @@ export async function send(
   payload?: object,
 ): Promise<any> {
   const { status, text, body } = await app.call(method, path, { token: who.user.token, ...(payload && { payload }) });
-  if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
+  if (status >= 300) throw new WriteRefused(`${method} ${path}: ${status} ${text}`);
   return body;
 }
 
