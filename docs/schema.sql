@@ -618,6 +618,7 @@ CREATE INDEX issues_of_project_by_position ON public.issues USING btree (project
 CREATE INDEX issues_of_project_by_title ON public.issues USING btree (project_id, title, id);
 CREATE INDEX issues_of_project_by_updated_at ON public.issues USING btree (project_id, updated_at, id);
 CREATE INDEX issues_of_project_by_weight ON public.issues USING btree (project_id, weight, id);
+CREATE INDEX issues_open_in_project ON public.issues USING btree (project_id, confidential) WHERE (state = 'opened'::text);
 CREATE INDEX issues_words ON public.issues USING gin (search_text gin_trgm_ops);
 
 create table job_totals (

@@ -4,6 +4,7 @@ import { Nullable } from "#http/params/vocabulary.ts";
 import { Namespace } from "#domains/organization/namespaces/entity.ts";
 import { SharedWithGroup } from "#domains/organization/shares/entity.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
+import { MAX_COUNTED } from "./open-issues.ts";
 import { preferenceFields } from "./preferences.ts";
 
 const exact = { additionalProperties: false };
@@ -65,7 +66,9 @@ export const Project = Type.Object(
     owner: Type.Optional(UserSummary),
     creator_id: Nullable(Type.Integer()),
     import_status: Text,
-    open_issues_count: Type.Integer(),
+    open_issues_count: Type.Integer({
+      description: `Those that the caller sees because of their role, at most ${MAX_COUNTED}`,
+    }),
     ...preferenceFields,
     shared_with_groups: Type.Array(SharedWithGroup),
     marked_for_deletion_at: NullableDay,

@@ -55,11 +55,12 @@ export interface Surroundings {
   readonly owner: Owner | undefined;
   readonly shares: readonly ShareRow[];
   readonly levels: Levels | undefined;
+  readonly openIssues: number;
 }
 
 export const presentProject = (
   row: ProjectRow,
-  { namespace, repository, owner, shares, levels }: Surroundings,
+  { namespace, repository, owner, shares, levels, openIssues }: Surroundings,
   { site, ssh, administrator }: Addresses & { readonly administrator: boolean },
 ): Project => {
   const summary = presentProjectSummary(row, { namespace, repository }, { site, ssh });
@@ -76,7 +77,7 @@ export const presentProject = (
     ...(owner && { owner: presentSummary(site)(owner) }),
     creator_id: row.creator_id,
     import_status: "none",
-    open_issues_count: 0,
+    open_issues_count: openIssues,
     ...preferences,
     shared_with_groups: shares.map(presentShare),
     marked_for_deletion_at: markedOn,

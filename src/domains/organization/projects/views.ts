@@ -4,6 +4,7 @@ import { missing } from "#lib/refusal.ts";
 import { sharesOf } from "#domains/organization/shares/queries.ts";
 import type { Services } from "#services.ts";
 import type { Project, ProjectSummary } from "./entity.ts";
+import { openIssueCounts } from "./open-issues.ts";
 import { presentProject, presentProjectSummary } from "./present.ts";
 import { sshAddress } from "./ssh-address.ts";
 import { levelsIn, namespacesOfProjects, ownersOf, type ProjectRow, projects, repositoriesOf } from "./queries.ts";
@@ -40,6 +41,7 @@ export async function projectViews(db: Db, rows: readonly ProjectRow[], viewer: 
   const owners = personal.length > 0 ? await ownersOf(db, personal) : [];
   const shares = Map.groupBy(await sharesOf(db, actor, "project", ids), ({ shared_id }) => shared_id);
   const levels = new Map((await levelsIn(db, actor.user.id, ids)).map((found) => [found.id, found]));
+  const openIssues = await openIssueCounts(db, actor, ids);
   const administrator = isAdministrator(actor);
   return rows.flatMap((row) => {
     const namespace = namespaces.get(row.namespace_id);
@@ -51,6 +53,7 @@ export async function projectViews(db: Db, rows: readonly ProjectRow[], viewer: 
       owner,
       shares: shares.get(row.id) ?? [],
       levels: levels.get(row.id),
+      openIssues: openIssues.get(row.id) ?? 0,
     };
     return presentProject(row, around, { ...addresses, administrator });
   });

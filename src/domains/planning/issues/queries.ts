@@ -3,7 +3,6 @@ import type { ProjectSeen } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
 import type { Db, Tx } from "#db/database.ts";
 import { Refusal } from "#lib/refusal.ts";
-import { userSummaries } from "#domains/identity/users/queries.ts";
 import { issueVisibleIn, issueVisibleTo } from "#domains/planning/items/visibility.ts";
 
 /** Issues with the ids of their assignees and without their descriptions, as rows of `i`. */
@@ -62,7 +61,3 @@ export async function labelNamesOf(db: Db, issueId: number): Promise<string[]> {
     .execute();
   return rows.map(({ name }) => name);
 }
-
-/** The people who take part in an issue. */
-export const participantsOf = (db: Db, { author_id, assignee_ids }: IssueRow) =>
-  userSummaries(db).where("u.id", "=", sql<number>`any(${[author_id ?? 0, ...assignee_ids]}::bigint[])`);

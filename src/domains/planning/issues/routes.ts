@@ -6,6 +6,8 @@ import { pageOf } from "#http/paging.ts";
 import { Id } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
+import { participantsOf } from "#domains/planning/items/participants.ts";
+import { maySeeInternal } from "#domains/planning/items/visibility.ts";
 import { changeIssue, deleteIssue } from "./actions.ts";
 import { SingleIssue } from "./entity.ts";
 import { GroupIssueCountFilters, GroupIssueFilters, IssueCountFilters, IssueFilters } from "./filter-params.ts";
@@ -15,7 +17,7 @@ import { moveIssue, targetOfMove } from "./move.ts";
 import { createIssue } from "./new-issue.ts";
 import { IssueChanges, IssueId, IssueMove, IssuePosition, NewIssue } from "./params.ts";
 import { IssuePage, pageOfIssues } from "./pages.ts";
-import { type IssueRow, participantsOf, requireIssue, requireIssueById } from "./queries.ts";
+import { type IssueRow, requireIssue, requireIssueById } from "./queries.ts";
 import { reorderIssue } from "./reorder.ts";
 import { IssueStatistics, statisticsOf } from "./statistics.ts";
 import { issueView } from "./views.ts";
@@ -185,13 +187,14 @@ export const issues = {
   participants: endpoint({
     method: "GET",
     path: "/projects/:id/issues/:issue_iid/participants",
-    summary: "List the people who take part in an issue: its author and assignees",
+    summary: "List the people who take part in an issue: its author, its assignees and those who commented",
     access: reader,
     params: IssueId,
     returns: pageOf(UserSummary, { id: "u.id" }),
     async handle({ db, project, actor, params, page, site }) {
       const issue = await requireIssue(db, project, actor, params.issue_iid);
-      return page(participantsOf(db, issue), presentSummary(site));
+      const people = participantsOf(db, { column: "issue_id", id: issue.id }, maySeeInternal(project, actor));
+      return page(people, presentSummary(site));
     },
   }),
 };

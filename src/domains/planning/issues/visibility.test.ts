@@ -11,6 +11,8 @@ describe("who sees issues", () => {
   });
   after(() => on.app.close());
 
+  const sorted = (ids: readonly number[]) => ids.toSorted((a, b) => a - b);
+
   /** The titles that somebody sees, the same by every way of asking. */
   async function seen(at: IssueProject, user: TestUser | undefined): Promise<string[]> {
     const titles = (await on.titles(`${at.issues}?sort=asc`, user)).toSorted();
@@ -106,15 +108,41 @@ describe("who sees issues", () => {
     assert.equal((await on.app.get(`/issues/${id}`, { token: at.user.token })).status, 403);
   });
 
-  test("participants are the author and the assignees", async () => {
+  test("participants are the author, the assignees and those who commented, for those who see the comment", async () => {
     const at = await on.publicProject();
     const author = await on.app.makeUser();
+    const [assignee, insider] = [await on.member(at, "guest"), await on.member(at, "planner")];
+    const guest = await on.app.makeUser();
     const { iid } = await on.create(at, {}, author);
-    await on.put(at, iid, { assignee_ids: [at.user.id, author.id] }, at.user);
-    const people = await on.get(`${at.issues}/${iid}/participants`);
-    assert.deepEqual(
-      people.map(({ id }: { id: number }) => id),
-      [at.user.id, author.id].toSorted((a, b) => a - b),
-    );
+    await on.put(at, iid, { assignee_ids: [assignee.id] }, at.user);
+    const comment = ({ token }: TestUser, payload: object) =>
+      on.app.post(`${at.issues}/${iid}/notes`, { token, payload: { body: "x", ...payload } });
+    assert.equal((await comment(guest, {})).status, 201);
+    assert.equal((await comment(insider, { internal: true })).status, 201);
+    const people = async (as?: TestUser) => {
+      const listed: { id: number }[] = await on.get(`${at.issues}/${iid}/participants`, as);
+      return listed.map(({ id }) => id);
+    };
+    const open = [author.id, assignee.id, guest.id];
+    assert.deepEqual(await people(guest), sorted(open));
+    assert.deepEqual(await people(insider), sorted([...open, insider.id]));
+  });
+
+  test("a project counts the open issues that the caller sees because of their role", async () => {
+    const at = await on.publicProject();
+    const stranger = await on.app.makeUser();
+    for (const payload of [{}, {}, { confidential: true }]) await on.create(at, payload);
+    await on.create(at, { confidential: true }, stranger);
+    const { iid } = await on.create(at);
+    await on.put(at, iid, { state_event: "close" }, at.user);
+    const count = async (user?: TestUser) => (await on.get(`/projects/${at.id}`, user)).open_issues_count;
+    assert.equal(await count(at.user), 4);
+    assert.equal(await count(await on.member(at, "guest")), 2);
+    assert.equal(await count(stranger), 2);
+    const [listed] = await on.get(`/groups/${at.groupId}/projects`, at.user);
+    assert.equal(listed.open_issues_count, 4);
+    const hidden = await on.project("planner", { issues_access_level: "disabled" });
+    await on.app.services.db.write.insertInto("issues").values({ project_id: hidden.id, iid: 1, title: "x" }).execute();
+    assert.equal((await on.get(`/projects/${hidden.id}`, hidden.user)).open_issues_count, 0);
   });
 });

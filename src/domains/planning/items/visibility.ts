@@ -49,7 +49,8 @@ export function noteVisibleIn(container: ProjectSeen | GroupSeen, actor: Actor |
   return sql`(${seesInternal ? sql`true` : sql`not note.internal`} and ${namesVisible(actor)})`;
 }
 
-const maySeeInternal = (container: ProjectSeen | GroupSeen, actor: Actor | null): boolean =>
+/** Whether an actor sees the internal notes on the items of a container. */
+export const maySeeInternal = (container: ProjectSeen | GroupSeen, actor: Actor | null): boolean =>
   hasRole(actor, container, SEES_CONFIDENTIAL);
 
 /** Refuses those who may not write what only members from a role on see. */

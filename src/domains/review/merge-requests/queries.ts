@@ -2,7 +2,6 @@ import { type RawBuilder, sql } from "kysely";
 import type { ProjectSeen } from "#access/containers.ts";
 import type { Db, Tx } from "#db/database.ts";
 import { Refusal } from "#lib/refusal.ts";
-import { userSummaries } from "#domains/identity/users/queries.ts";
 import type { PeopleTable } from "#domains/planning/items/item.ts";
 
 const peopleIn = (table: PeopleTable): RawBuilder<number[]> =>
@@ -42,11 +41,3 @@ export const lockMergeRequest = async (tx: Tx, project: ProjectSeen, iid: number
 const noMergeRequest = (): never => {
   throw new Refusal("missing", "404 Not found");
 };
-
-/** The people who take part in a merge request: its author, assignees, reviewers and those who commented. */
-export const participantsOf = (db: Db, { id, author_id, assignee_ids, reviewer_ids }: MergeRequestRow) =>
-  userSummaries(db).where(
-    sql<boolean>`(u.id = any(${[author_id ?? 0, ...assignee_ids, ...reviewer_ids]}::bigint[])
-      or u.id in (select note.author_id from notes note
-        where note.merge_request_id = ${id} and not note.system and not note.internal))`,
-  );

@@ -7,6 +7,8 @@ import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { type Page, pageOf } from "#http/paging.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
+import { participantsOf } from "#domains/planning/items/participants.ts";
+import { maySeeInternal } from "#domains/planning/items/visibility.ts";
 import { changeSubscription } from "#domains/planning/subscriptions/actions.ts";
 import { changeMergeRequest, deleteMergeRequest } from "./actions.ts";
 import { headsOf } from "./branches.ts";
@@ -15,7 +17,7 @@ import { GroupMergeRequestFilters, MergeRequestFilters, ProjectMergeRequestFilte
 import { listEverywhere, listOfGroup, listOfProject, PAGING } from "./list.ts";
 import { createMergeRequest } from "./new-merge-request.ts";
 import { MergeRequestChanges, MergeRequestId, NewMergeRequest } from "./params.ts";
-import { type MergeRequestRow, mergeRequests as rowsOf, participantsOf, requireMergeRequest } from "./queries.ts";
+import { type MergeRequestRow, mergeRequests as rowsOf, requireMergeRequest } from "./queries.ts";
 import { MANAGER } from "./rights.ts";
 import { mergeRequestView, mergeRequestViews, type MergeRequestViewer } from "./views.ts";
 
@@ -125,11 +127,10 @@ export const mergeRequests = {
     access: reader,
     params: MergeRequestId,
     returns: pageOf(UserSummary, { id: "u.id" }),
-    async handle({ db, project, params, page, site }) {
-      return page(
-        participantsOf(db, await requireMergeRequest(db, project, params.merge_request_iid)),
-        presentSummary(site),
-      );
+    async handle({ db, project, actor, params, page, site }) {
+      const { id } = await requireMergeRequest(db, project, params.merge_request_iid);
+      const people = participantsOf(db, { column: "merge_request_id", id }, maySeeInternal(project, actor));
+      return page(people, presentSummary(site));
     },
   }),
 
