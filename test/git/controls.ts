@@ -49,7 +49,7 @@ export const controls: readonly Control[] = [
       const columns = "created_at, project_id, author_id, action, push_action, ref_type, ref, commit_from, commit_to";
       const [row] = await query<{ id: number }>(
         `insert into events (${columns}) select ${columns} from events
-         where project_id = $1 and ref_count is null limit 1 returning id`,
+         where project_id = $1 and push_action is not null and ref_count is null limit 1 returning id`,
         [firstOf(lane).project.id],
       );
       const found = await problemsIn(lane);
