@@ -188,6 +188,8 @@ export interface Endpoint {
   readonly idempotent?: Idempotent;
   /** Whether what a DELETE removes has a time of change, to which `If-Unmodified-Since` is compared. */
   readonly conditional?: true;
+  /** Whether the response is 304 if the requested state is in place already. */
+  readonly unchanged?: true;
   /** A stream without an end, with a limit on connections of its own. */
   readonly longLived?: LongLived;
   prepare?(context: never): unknown;
@@ -234,6 +236,7 @@ export function endpoint<
     readonly idempotent?: M extends "GET" ? never : Idempotent;
     /** The handler passes the time of change to `unlessModified`, before or after it deletes. */
     readonly conditional?: M extends "DELETE" ? C : never;
+    readonly unchanged?: M extends "GET" ? never : true;
     readonly longLived?: M extends "GET" ? LongLived : never;
     /** Slow work that must not hold a connection: done before the transaction, its result joins the context. */
     prepare?(context: Common & Granted & { readonly params: Static<Params> }): Promise<Prepared>;

@@ -12,6 +12,9 @@ const OUR_KEYWORDS: Readonly<Record<string, string>> = {
   mutuallyExclusive: "x-mutually-exclusive",
 };
 
+/** The keyword of rules that are shown without being enforced: the server corrects what breaks them. */
+export const SHOWN = "x-shown";
+
 /** Writes schemas for the document; one with a title is written to `components` once and referenced. */
 export interface SchemaWriter {
   readonly components: Readonly<Record<string, Json>>;
@@ -33,12 +36,19 @@ export function schemaWriter(): SchemaWriter {
   function write(schema: TSchema): Json {
     const texts = Type.IsEnum(schema) && schema.enum.every((value) => typeof value === "string");
     const written: Json = texts ? { type: "string" } : {};
+    const required = Type.IsObject(schema) ? requiredOf(schema) : [];
     for (const [keyword, value] of Object.entries(schema)) Object.assign(written, keywordOf(keyword, value));
+    if (required.length > 0) written["required"] = required;
     return typeof written["title"] === "string" ? name(written["title"], written) : withNullType(written);
   }
 
   function keywordOf(keyword: string, value: unknown): Json {
     switch (keyword) {
+      case "required":
+        // Written by `write`, without what has a default.
+        return {};
+      case SHOWN:
+        return value as Json;
       case "properties":
         return { properties: mapValues(value as Record<string, TSchema>, write) };
       case "items":
@@ -71,6 +81,9 @@ const mapValues = <A, B>(from: Record<string, A>, make: (value: A) => B): Record
 /** Whether callers must send it; a parameter with a default may be left out. */
 export const isRequired = (schema: TSchema): boolean =>
   !Type.IsOptional(schema) && (schema as { default?: unknown }).default === undefined;
+
+const requiredOf = ({ properties }: TObject): string[] =>
+  Object.keys(properties).filter((key) => isRequired(properties[key]!));
 
 interface Spelling {
   readonly name: string;

@@ -52,6 +52,7 @@ const ships = {
     audit: "ship_launched",
     plan: "ultimate",
     offering: ["self-managed"],
+    unchanged: true,
     deprecated: { since: "2021-11-22", replacement: "`POST /boats`" },
     handle: () => ({ id: 1, note: null }),
   }),
@@ -80,10 +81,10 @@ const ships = {
   }),
   drift: endpoint({
     method: "PUT",
-    path: "/drift",
+    path: "/projects/:id/drifts/:drift_iid",
     summary: "Drift",
     access: anyone(),
-    params: Type.Object({}),
+    params: Type.Object({ id: Id, drift_iid: Id }),
     limit: "none",
     audit: "drifted",
     handle: () => undefined,
@@ -95,7 +96,7 @@ const list = paths["/api/v4/ports/{id}/ships"].get;
 const create = paths["/api/v4/ships"].post;
 const sink = paths["/api/v4/ships/{id}"].delete;
 const report = paths["/{port}.harbour/reports/{key}"].post;
-const drift = paths["/api/v4/drift"].put;
+const drift = paths["/api/v4/projects/{id}/drifts/{drift_iid}"].put;
 
 const parameter = (operation: { parameters: Json[] }, name: string) =>
   operation.parameters.find((given) => given["name"] === name);
@@ -141,6 +142,20 @@ describe("parameters in the document", () => {
       "x-plan": "premium",
       "x-offering": ["hosted"],
     });
+  });
+
+  it("tell ids from numbers in a project", () => {
+    assert.equal(parameter(sink, "id")?.["description"], "The `id` of the ship");
+    assert.equal(parameter(drift, "id")?.["description"], "The `id` of the project");
+    const number = "The `iid` of the drift: its number in the project, not its `id`";
+    assert.equal(parameter(drift, "drift_iid")?.["description"], number);
+    assert.equal(parameter(report, "key")?.["description"], undefined);
+  });
+
+  it("show the usual page and its largest size", () => {
+    assert.deepEqual(parameter(list, "page")?.["schema"], { type: "integer", default: 1, minimum: 1 });
+    const size = { type: "integer", default: 20, minimum: 1, maximum: 100 };
+    assert.deepEqual(parameter(list, "per_page")?.["schema"], size);
   });
 
   it("are otherwise in the body, with files in multipart only", () => {
@@ -227,9 +242,11 @@ describe("an operation in the document", () => {
   it("lists the refusals that are possible", () => {
     const refusals = ({ responses }: { responses: Json }) =>
       Object.keys(responses).filter((status) => !status.startsWith("2"));
-    assert.deepEqual(refusals(list), ["400", "401", "403", "404", "429", "default"]);
-    assert.deepEqual(refusals(report), ["400", "401", "403", "404", "503", "default"]);
-    assert.deepEqual(refusals(drift), ["400", "401", "403", "404", "default"]);
+    const always = ["400", "401", "403", "404"];
+    assert.deepEqual(refusals(list), ["304", ...always, "414", "429", "default"]);
+    assert.deepEqual(refusals(report), [...always, "409", "414", "422", "503", "default"]);
+    assert.deepEqual(refusals(drift), ["308", ...always, "409", "414", "422", "default"]);
+    assert.deepEqual(refusals(create), ["304", ...always, "409", "414", "422", "429", "default"]);
   });
 });
 

@@ -106,6 +106,9 @@ const inWords = (endpoint: Endpoint, params: TObject): string[] => [
   ...rulesInWords(params),
 ];
 
+/** Paths that begin with a container, which may have been renamed. */
+const MOVABLE = /^\/(?:projects|groups|namespaces)\/:id(?:\/|$)/;
+
 const deprecationInWords = ({ since, replacement }: Deprecation) =>
   `Deprecated since ${since}. Replacement: ${replacement}.`;
 
@@ -115,8 +118,8 @@ function inputOf({ name, endpoint }: Operation, params: TObject, schemas: Schema
   const others = Object.entries(params.properties).filter(([key]) => !names.includes(key));
   const { body = "params", method } = endpoint;
   const inQuery = method === "GET" || method === "DELETE" || body !== "params";
-  const inPath = names.map((key) => parameter(key, params.properties[key] ?? {}, "path", schemas));
-  const query = inQuery ? others.map(([key, schema]) => parameter(key, schema, "query", schemas)) : [];
+  const inPath = names.map((key) => parameter([key, params.properties[key] ?? {}], "path", endpoint, schemas));
+  const query = inQuery ? others.map((property) => parameter(property, "query", endpoint, schemas)) : [];
   return {
     parameters: [...inPath, ...query, ...sharedParameters(endpoint)],
     ...(body !== "params" && { requestBody: { required: true, content: { "*/*": {} } } }),
@@ -129,8 +132,22 @@ const sharedParameters = ({ idempotent, conditional }: Endpoint): Json[] =>
     $ref: `#/components/parameters/${name}`,
   }));
 
-function parameter(key: string, schema: TSchema, place: "path" | "query", { write }: SchemaWriter): Json {
-  const { description, deprecated, "x-plan": plan, "x-offering": offering, ...value } = write(schema);
+type Property = readonly [name: string, schema: TSchema];
+type Properties = readonly Property[];
+
+function parameter(
+  [key, schema]: Property,
+  place: "path" | "query",
+  { path }: Endpoint,
+  { write }: SchemaWriter,
+): Json {
+  const {
+    description = wordsForId(key, path),
+    deprecated,
+    "x-plan": plan,
+    "x-offering": offering,
+    ...value
+  } = write(schema);
   const { name, style } = place === "path" ? { name: key } : spelling(key, schema);
   return {
     name,
@@ -146,8 +163,6 @@ function parameter(key: string, schema: TSchema, place: "path" | "query", { writ
     ...(offering !== undefined && { "x-offering": offering }),
   };
 }
-
-type Properties = readonly (readonly [string, TSchema])[];
 
 function bodyOf(operation: string, properties: Properties, params: TObject, schemas: SchemaWriter): Json {
   const spelled = properties.map(([key, schema]) => [spelling(key, schema), schema] as const);
@@ -202,9 +217,32 @@ function successAnswer(endpoint: Endpoint, { write }: SchemaWriter): Json {
   };
 }
 
-function refusals({ limit = "api", errors = "api", conditional }: Endpoint): Json {
-  if (errors === "git") return { default: { $ref: "#/components/responses/git" } };
-  const tooMany = { api: ["429"], git: ["429"], "sign-in": ["429"], ingestion: ["503"], none: [] }[limit];
-  const statuses = ["400", "401", "403", "404", ...(conditional ? ["412"] : []), ...tooMany, "default"];
-  return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }]));
+function refusals(endpoint: Endpoint): Json {
+  const { method, path, limit = "api", errors = "api" } = endpoint;
+  if (errors === "git") return reference("default", "git");
+  const isRead = method === "GET";
+  const overloaded = { api: "429", git: "429", "sign-in": "429", ingestion: "503", none: undefined }[limit];
+  const statuses = ["400", "401", "403", "404", ...(isRead ? ["414"] : ["409", "414", "422"]), "default"];
+  return {
+    ...(MOVABLE.test(path) && reference(isRead ? "301" : "308")),
+    ...(endpoint.unchanged && reference("304")),
+    ...(isRead && schemaOf(endpoint.returns) && reference("304", "fresh")),
+    ...Object.assign({}, ...statuses.map((status) => reference(status))),
+    ...(endpoint.conditional && reference("412")),
+    ...(overloaded !== undefined && reference(overloaded)),
+  };
+}
+
+const reference = (status: string, name = status): Json => ({ [status]: { $ref: `#/components/responses/${name}` } });
+
+/** Tells the `id` of something from its number in a project or group, where the schema of a parameter says nothing. */
+function wordsForId(key: string, path: string): string | undefined {
+  const [, prefix, name] = /^(?:(\w+)_)?(i?id)s?$/.exec(key) ?? [];
+  const [, collection] = new RegExp(`/(\\w+)/:${key}(?:/|$)`).exec(path) ?? [];
+  const thing = (prefix ?? collection?.replace(/s$/, ""))?.replaceAll("_", " ");
+  if (thing === undefined || name === undefined) return undefined;
+  if (key.endsWith("s")) return `The \`${name}\` of each ${thing}`;
+  if (name === "id") return `The \`id\` of the ${thing}`;
+  const container = path.startsWith("/groups/") ? "group" : "project";
+  return `The \`iid\` of the ${thing}: its number in the ${container}, not its \`id\``;
 }

@@ -3,6 +3,9 @@ import { type AnyQuery, type Listing, MAX_OFFSET, MAX_PER_PAGE } from "#db/lists
 import { order, type Order } from "#db/lists/order.ts";
 import { badParameter, Refusal } from "#lib/refusal.ts";
 import { decodeCursor } from "./cursor.ts";
+import { SHOWN } from "./openapi-schema.ts";
+
+const PER_PAGE = 20;
 
 export interface PagingOptions {
   /** The values of `order_by`; the first is the default. */
@@ -14,7 +17,7 @@ export interface PagingOptions {
   readonly id: string;
   /** The name of the items in messages to callers; the title of their schema if left out. */
   readonly type?: string;
-  /** Items a page if the request does not say; 20 if left out. */
+  /** Items a page if the request does not say, instead of the usual number. */
   readonly perPage?: number;
   /** Whether `page_token` names a position, as in lists that come from git. */
   readonly pageToken?: true;
@@ -66,10 +69,12 @@ export interface Page<R> {
 }
 
 /** The parameters that a paged list accepts beside its own. */
-export function pagingParams({ orders, keyset, sort = "asc", pageToken }: PagingOptions) {
+export function pagingParams({ orders, keyset, sort = "asc", perPage = PER_PAGE, pageToken }: PagingOptions) {
   return {
-    page: Type.Optional(Type.Integer({ description: "Page to show, from 1" })),
-    per_page: Type.Optional(Type.Integer({ description: `Items a page, at most ${MAX_PER_PAGE}` })),
+    page: Type.Optional(Type.Integer({ description: "Page to show", [SHOWN]: { default: 1, minimum: 1 } })),
+    per_page: Type.Optional(
+      Type.Integer({ description: "Items a page", [SHOWN]: { default: perPage, minimum: 1, maximum: MAX_PER_PAGE } }),
+    ),
     ...(orders && {
       order_by: Type.Optional(Type.Enum(Object.keys(orders), { description: "What to order by" })),
       sort: Type.Optional(Type.Enum(["asc", "desc"], { description: `Direction, ${sort} by default` })),
@@ -102,7 +107,7 @@ export interface PagingInput {
 /** Checks the paging parameters, before the handler runs. */
 export function readPaging(options: PagingOptions, input: PagingInput) {
   if (input.per_page !== undefined && input.per_page < 1) throw badParameter("per_page has a value not allowed");
-  const perPage = Math.min(input.per_page ?? options.perPage ?? 20, MAX_PER_PAGE);
+  const perPage = Math.min(input.per_page ?? options.perPage ?? PER_PAGE, MAX_PER_PAGE);
   const page = Math.max(input.page ?? 1, 1);
   const byPosition = input.pagination === "keyset";
   const keyset = byPosition && options.keyset !== undefined;

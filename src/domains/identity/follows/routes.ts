@@ -50,6 +50,7 @@ export const follows = {
     params: UserId,
     returns: UserSummary,
     audit: "user_followed",
+    unchanged: true,
     async handle({ tx, actor, params, site, audit }) {
       const user = await follow(tx, actor, params.id);
       audit(targetOf(user));
@@ -65,6 +66,7 @@ export const follows = {
     params: UserId,
     returns: UserSummary,
     audit: "user_unfollowed",
+    unchanged: true,
     async handle({ tx, actor, params, site, audit }) {
       const user = await unfollow(tx, actor, params.id);
       audit(targetOf(user));

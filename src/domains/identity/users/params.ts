@@ -10,7 +10,9 @@ const NOT_HOSTED = { offering: ["self-managed", "dedicated"] } as const;
 export const TimeZone = nullable("Name in the IANA time zone database, such as Europe/Berlin");
 
 /** The id of a user in a path: anything but digits does not match the route. */
-export const UserId = Type.Object({ id: Type.Integer({ minimum: 0, "x-digits-only": true }) });
+export const UserId = Type.Object({
+  id: Type.Integer({ minimum: 0, "x-digits-only": true, description: "The `id` of the user" }),
+});
 
 export const UserFilters = Type.Object(
   {

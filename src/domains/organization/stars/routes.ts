@@ -19,6 +19,7 @@ export const projectStars = {
     params: ProjectId,
     returns: Project,
     audit: "project_starred",
+    unchanged: true,
     async handle({ tx, actor, project, site, services, audit }) {
       await addStar(tx, project.id, actor.user.id);
       audit(targetOf(project));
@@ -34,6 +35,7 @@ export const projectStars = {
     params: ProjectId,
     returns: Project,
     audit: "project_unstarred",
+    unchanged: true,
     async handle({ tx, actor, project, site, services, audit }) {
       await removeStar(tx, project.id, actor.user.id);
       audit(targetOf(project));

@@ -6,7 +6,7 @@ import type { Votes } from "#domains/planning/items/counts.ts";
 import { itemUrl } from "#domains/planning/items/item.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import { Issue } from "#domains/planning/issues/entity.ts";
-import { LabelDetails } from "#domains/planning/labels/entity.ts";
+import { DetailedLabels, LabelsOfItem } from "#domains/planning/labels/entity.ts";
 import type { InheritedDates } from "./dates.ts";
 import type { DescribedEpic, EpicRow } from "./queries.ts";
 
@@ -50,7 +50,7 @@ const epic = {
   created_at: Time,
   updated_at: Time,
   closed_at: Nullable(Time),
-  labels: Type.Array(Type.Union([Text, LabelDetails])),
+  labels: LabelsOfItem,
   upvotes: Whole,
   downvotes: Whole,
   imported: Type.Boolean(),
@@ -59,13 +59,20 @@ const epic = {
   _links: Type.Object({ self: Text, epic_issues: Text, group: Text, parent: Nullable(Text) }, exact),
 };
 
-/** An epic as lists show it. */
+/** An epic as other items show it. */
 export const Epic = Type.Object(epic, { ...exact, title: "Epic" });
 export type Epic = Static<typeof Epic>;
 
 /** One epic, with what depends on the caller. */
 export const SingleEpic = Type.Object({ ...epic, subscribed: Type.Boolean() }, { ...exact, title: "SingleEpic" });
 export type SingleEpic = Static<typeof SingleEpic>;
+
+/** An epic in lists of epics, and by itself, for requests that may want details of its labels. */
+export const ListedEpic = Type.Object({ ...epic, labels: DetailedLabels }, { ...exact, title: "ListedEpic" });
+export const DetailedEpic = Type.Object(
+  { ...SingleEpic.properties, labels: DetailedLabels },
+  { ...exact, title: "DetailedEpic" },
+);
 
 /** An issue in the list of an epic. */
 export const IssueOfEpic = Type.Object(

@@ -1,8 +1,9 @@
 import { inGroup } from "#access/containers.ts";
 import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
+import { withLabelDetails } from "#domains/planning/labels/views.ts";
 import { changeEpic, deleteEpic } from "./actions.ts";
-import { Epic, SingleEpic } from "./entity.ts";
+import { DetailedEpic, ListedEpic, SingleEpic } from "./entity.ts";
 import { listEpics, PAGING } from "./list.ts";
 import { createEpic } from "./new-epic.ts";
 import { EPICS_API, EpicChanges, EpicFilters, EpicId, EpicView, NewEpic } from "./params.ts";
@@ -19,10 +20,11 @@ export const epics = {
     ...EPICS_API,
     access: inGroup("viewer"),
     params: EpicFilters,
-    returns: pageOf(Epic, PAGING),
+    returns: pageOf(ListedEpic, { ...PAGING, type: "Epic" }),
     async handle({ db, group, params, page, ...viewer }) {
       const rows = await page.rows(epicRows(db), listEpics(group, viewer.actor, params));
-      return epicViews(db, rows, { ...viewer, group, withLabelDetails: params.with_labels_details });
+      const views = await epicViews(db, rows, { ...viewer, group });
+      return withLabelDetails(db, "epic_id", views, viewer, params.with_labels_details);
     },
   }),
 
@@ -33,10 +35,11 @@ export const epics = {
     ...EPICS_API,
     access: inGroup("viewer"),
     params: EpicView,
-    returns: SingleEpic,
+    returns: DetailedEpic,
     async handle({ db, group, actor, params, site }) {
-      const epic = await requireEpic(db, group, actor, params.epic_iid);
-      return epicView(db, epic, { actor, site, group, withLabelDetails: params.with_labels_details });
+      const view = await epicView(db, await requireEpic(db, group, actor, params.epic_iid), { actor, site, group });
+      const [epic] = await withLabelDetails(db, "epic_id", [view], { actor }, params.with_labels_details);
+      return epic!;
     },
   }),
 

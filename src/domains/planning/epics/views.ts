@@ -9,7 +9,7 @@ import { NO_VOTES, votesOfEpics } from "#domains/planning/items/counts.ts";
 import { withDescriptions } from "#domains/planning/items/descriptions.ts";
 import { isSubscribedTo } from "#domains/planning/items/subscriptions.ts";
 import { issueViews } from "#domains/planning/issues/views.ts";
-import { labelsOfItems } from "#domains/planning/labels/views.ts";
+import { labelNamesOf } from "#domains/planning/labels/views.ts";
 import { inheritedDates } from "./dates.ts";
 import { type Epic, type EpicIssue, type IssueOfEpic, presentEpic, type SingleEpic } from "./entity.ts";
 import type { IssueOfEpicRow, Joined } from "./issues.ts";
@@ -23,7 +23,6 @@ export interface EpicViewer extends Answer {
   readonly group?: { readonly id: number };
   /** The groups of the epics, if they have been read. */
   readonly groups?: readonly NamespaceRow[];
-  readonly withLabelDetails?: boolean | undefined;
 }
 
 /** What is the same before and after an epic is stored. */
@@ -53,7 +52,7 @@ export async function epicViews(db: Db, rows: readonly EpicRow[], viewer: EpicVi
   const ids = rows.map(({ id }) => id);
   const surroundings = await surroundingsOf(db, rows, viewer);
   const dates = await inheritedDates(db, ids, viewer.actor);
-  const labels = await labelsOfItems(db, "epic_id", ids, viewer.withLabelDetails === true, viewer);
+  const labels = await labelNamesOf(db, "epic_id", ids, viewer);
   const votes = await votesOfEpics(db, ids);
   return (await withDescriptions(db, "epics", rows, viewer)).map((row) =>
     presentEpic(row, {

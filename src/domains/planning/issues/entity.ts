@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
-import { LabelDetails } from "#domains/planning/labels/entity.ts";
+import { DetailedLabels, LabelsOfItem } from "#domains/planning/labels/entity.ts";
 import { Milestone } from "#domains/planning/milestones/entity.ts";
 import { ISSUE_TYPES } from "./params.ts";
 
@@ -27,9 +27,7 @@ const issue = {
   updated_at: Time,
   closed_at: Nullable(Time),
   closed_by: Nullable(UserSummary),
-  labels: Type.Array(Type.Union([Text, LabelDetails]), {
-    description: "Names, sorted; with `with_labels_details` objects",
-  }),
+  labels: LabelsOfItem,
   milestone: Nullable(Milestone),
   assignees: Type.Array(UserSummary),
   author: Nullable(UserSummary),
@@ -75,9 +73,12 @@ const issue = {
   health_status: Type.Null(),
 };
 
-/** An issue as lists show it. */
+/** An issue as other items show it. */
 export const Issue = Type.Object(issue, { ...exact, title: "Issue" });
 export type Issue = Static<typeof Issue>;
+
+/** An issue in lists of issues. */
+export const ListedIssue = Type.Object({ ...issue, labels: DetailedLabels }, { ...exact, title: "ListedIssue" });
 
 /** One issue, with what depends on the caller. */
 export const SingleIssue = Type.Object({ ...issue, subscribed: Type.Boolean() }, { ...exact, title: "SingleIssue" });

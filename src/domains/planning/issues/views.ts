@@ -9,7 +9,7 @@ import type { Answer } from "#domains/planning/items/answer.ts";
 import { issueCounts, NO_COUNTS } from "#domains/planning/items/counts.ts";
 import { withDescriptions } from "#domains/planning/items/descriptions.ts";
 import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
-import { labelsOfItems } from "#domains/planning/labels/views.ts";
+import { labelNamesOf } from "#domains/planning/labels/views.ts";
 import type { Issue, SingleIssue } from "./entity.ts";
 import { milestonesOf } from "#domains/planning/milestones/of-items.ts";
 import { type IssueSurroundings, presentIssue } from "./present.ts";
@@ -21,8 +21,6 @@ export interface IssueViewer extends Answer {
   readonly site: string;
   readonly project?: { readonly id: number };
   readonly group?: { readonly id: number };
-  /** Whether labels are objects instead of names. */
-  readonly labelDetails?: boolean;
 }
 
 /** Presents issues in the order of the rows with a constant number of statements. */
@@ -44,7 +42,7 @@ async function viewsOf(db: Db, rows: readonly IssueRow[], viewer: IssueViewer, w
   if (rows.length === 0) return [];
   const surroundings = await surroundingsOf(db, rows, viewer);
   const ids = rows.map(({ id }) => id);
-  const labels = await labelsOfItems(db, "issue_id", ids, viewer.labelDetails === true, viewer);
+  const labels = await labelNamesOf(db, "issue_id", ids, viewer);
   const counts = await issueCounts(db, ids, viewer.actor, withSubscription);
   const others = await othersOf(db, ids, viewer.actor);
   const milestones = await milestonesOf(db, "issue_id", rows, viewer.site);

@@ -20,6 +20,14 @@ const details = {
 /** A label where something else has it, such as an issue or a label event. */
 export const LabelDetails = Type.Object(details, { ...exact, title: "LabelDetails" });
 
+/** The labels of an item in a response. */
+export const LabelsOfItem = Type.Array(Type.String(), { description: "Names, sorted" });
+
+/** The same in a response to a request that may want more. */
+export const DetailedLabels = Type.Array(Type.Union([Type.String(), LabelDetails]), {
+  description: "Names, sorted; with `with_labels_details` objects",
+});
+
 /** A label of a project or group. */
 export const Label = Type.Object(
   {

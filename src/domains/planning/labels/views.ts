@@ -14,26 +14,53 @@ const AROUND_TEXTS_BYTES = 200;
 /** A description is sent as it is and escaped. */
 const DESCRIPTION_FACTOR = 4;
 
-type LabelView = string | ReturnType<typeof presentLabelDetails>;
-
 interface LabelOfItem extends LabelDetailsRow {
   readonly item_id: number;
   /** Of the descriptions of all rows. */
   readonly bytes: number;
 }
 
-/**
- * The labels of some items, each with at most as many as an item can have, sorted by name: the names, or more of each. A
- * label of a group that the item is no longer in is for those who may see that group.
- */
-export async function labelsOfItems(
+interface Viewer extends Answer {
+  readonly actor: Actor | null;
+}
+
+/** The names of the labels of some items, sorted. */
+export async function labelNamesOf(
   db: Db,
   column: ItemColumn,
   ids: readonly number[],
-  withDetails: boolean,
-  viewer: Answer & { readonly actor: Actor | null },
-): Promise<(id: number) => LabelView[]> {
-  const description = withDetails ? sql`l.description` : sql`null::text`;
+  viewer: Viewer,
+): Promise<(id: number) => string[]> {
+  const labels = await labelsOf(db, column, ids, false, viewer);
+  return (id) => labels(id).map(({ name }) => name);
+}
+
+/** Presents items of a kind with more of each label than its name, if that is wanted. */
+export async function withLabelDetails<View extends { readonly id: number; readonly labels: string[] }>(
+  db: Db,
+  column: ItemColumn,
+  views: readonly View[],
+  viewer: Viewer,
+  isWanted = false,
+) {
+  if (!isWanted) return [...views];
+  const ids = views.map(({ id }) => id);
+  const labels = await labelsOf(db, column, ids, true, viewer);
+  return views.map((view) => ({ ...view, labels: labels(view.id).map(presentLabelDetails) }));
+}
+
+/**
+ * The labels of some items, each with at most as many as an item can have, sorted by name. A label of a group that the
+ * item is no longer in is for those who may see that group.
+ */
+async function labelsOf(
+  db: Db,
+  column: ItemColumn,
+  ids: readonly number[],
+  withDescription: boolean,
+  viewer: Viewer,
+): Promise<(id: number) => LabelOfItem[]> {
+  const description = withDescription ? sql`l.description` : sql`null::text`;
   const { rows } = await sql<LabelOfItem>`
     select item_id, id, name, color, bytes,
       case when bytes <= ${sql.lit(MAX_DESCRIPTIONS_BYTES)} then description end as description
@@ -59,6 +86,5 @@ export async function labelsOfItems(
     one.name === other.name ? one.id - other.id : one.name < other.name ? -1 : 1,
   );
   const byItem = Map.groupBy(sorted, ({ item_id }) => item_id);
-  const present = (row: LabelDetailsRow) => (withDetails ? presentLabelDetails(row) : row.name);
-  return (id) => (byItem.get(id) ?? []).map(present);
+  return (id) => byItem.get(id) ?? [];
 }

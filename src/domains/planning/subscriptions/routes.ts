@@ -19,6 +19,7 @@ const ISSUE = {
   params: IssueId,
   returns: SingleIssue,
   audit: auditedForOthers("subscription_changed"),
+  unchanged: true,
 } as const;
 
 const EPIC = {
@@ -28,6 +29,7 @@ const EPIC = {
   params: EpicId,
   returns: SingleEpic,
   audit: auditedForOthers("subscription_changed"),
+  unchanged: true,
 } as const;
 
 interface IssueRequest {

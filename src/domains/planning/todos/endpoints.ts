@@ -72,6 +72,7 @@ const markEndpoint = (
     params: items.params,
     returns: Todo,
     audit: auditedForOthers("todo_created"),
+    unchanged: true,
     async handle({ tx, params, site, ...seen }) {
       const { id } = await items.find(tx, seen, params);
       return todoView(tx, kinds, await markTodo(tx, seen.actor, { column, id }), { actor: seen.actor, site });

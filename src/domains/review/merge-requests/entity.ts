@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
-import { LabelDetails } from "#domains/planning/labels/entity.ts";
+import { DetailedLabels, LabelsOfItem } from "#domains/planning/labels/entity.ts";
 import { Milestone } from "#domains/planning/milestones/entity.ts";
 
 const exact = { additionalProperties: false };
@@ -36,9 +36,7 @@ const mergeRequest = {
   assignees: Type.Array(UserSummary),
   assignee: Nullable(UserSummary),
   reviewers: Type.Array(UserSummary),
-  labels: Type.Array(Type.Union([Text, LabelDetails]), {
-    description: "Names, sorted; with `with_labels_details` objects",
-  }),
+  labels: LabelsOfItem,
   draft: Type.Boolean({ description: "Whether the title begins with `Draft:`, `[Draft]` or `(Draft)`" }),
   work_in_progress: Type.Boolean({ description: "The previous name of `draft`" }),
   milestone: Nullable(Milestone),
@@ -76,9 +74,15 @@ const mergeRequest = {
   imported_from: Type.Literal("none"),
 };
 
-/** A merge request as lists show it. */
+/** A merge request as other items show it. */
 export const MergeRequest = Type.Object(mergeRequest, { ...exact, title: "MergeRequest" });
 export type MergeRequest = Static<typeof MergeRequest>;
+
+/** A merge request in lists of merge requests. */
+export const ListedMergeRequest = Type.Object(
+  { ...mergeRequest, labels: DetailedLabels },
+  { ...exact, title: "ListedMergeRequest" },
+);
 
 /** One merge request, with what depends on the caller. */
 export const SingleMergeRequest = Type.Object(

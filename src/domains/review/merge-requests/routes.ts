@@ -9,10 +9,11 @@ import { UserSummary } from "#domains/identity/users/entity.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { participantsOf } from "#domains/planning/items/participants.ts";
 import { maySeeInternal } from "#domains/planning/items/visibility.ts";
+import { withLabelDetails } from "#domains/planning/labels/views.ts";
 import { changeSubscription } from "#domains/planning/subscriptions/actions.ts";
 import { changeMergeRequest, deleteMergeRequest } from "./actions.ts";
 import { headsOf } from "./branches.ts";
-import { MergeRequest, SingleMergeRequest } from "./entity.ts";
+import { ListedMergeRequest, SingleMergeRequest } from "./entity.ts";
 import { GroupMergeRequestFilters, MergeRequestFilters, ProjectMergeRequestFilters } from "./filter-params.ts";
 import { listEverywhere, listOfGroup, listOfProject, PAGING } from "./list.ts";
 import { createMergeRequest } from "./new-merge-request.ts";
@@ -24,7 +25,7 @@ import { mergeRequestView, mergeRequestViews, type MergeRequestViewer } from "./
 const feature = "merge_requests";
 const reader = inProject("viewer", { feature });
 const writer = inProject("viewer", { feature, signedIn: true, unlessArchived: true });
-const MergeRequests = pageOf(MergeRequest, PAGING);
+const MergeRequests = pageOf(ListedMergeRequest, { ...PAGING, type: "MergeRequest" });
 
 export const mergeRequests = {
   list: endpoint({
@@ -142,6 +143,7 @@ export const mergeRequests = {
     params: MergeRequestId,
     returns: SingleMergeRequest,
     audit: auditedForOthers("subscription_changed"),
+    unchanged: true,
     handle: ({ params, ...write }) => subscribe(write, params.merge_request_iid, true),
   }),
 
@@ -153,6 +155,7 @@ export const mergeRequests = {
     params: MergeRequestId,
     returns: SingleMergeRequest,
     audit: auditedForOthers("subscription_changed"),
+    unchanged: true,
     handle: ({ params, ...write }) => subscribe(write, params.merge_request_iid, false),
   }),
 };
@@ -165,8 +168,8 @@ interface ListRequest extends MergeRequestViewer {
 
 async function pageOfMergeRequests(request: ListRequest, listing: Listing) {
   const { db, page, params, ...viewer } = request;
-  const labelDetails = params.with_labels_details === true;
-  return mergeRequestViews(db, await page.rows(rowsOf(db), listing), { ...viewer, labelDetails });
+  const views = await mergeRequestViews(db, await page.rows(rowsOf(db), listing), viewer);
+  return withLabelDetails(db, "merge_request_id", views, viewer, params.with_labels_details);
 }
 
 interface SubscriptionWrite extends MergeRequestViewer {

@@ -6,7 +6,7 @@ import type { Answer } from "#domains/planning/items/answer.ts";
 import { mergeRequestCounts } from "#domains/planning/items/counts.ts";
 import { withDescriptions } from "#domains/planning/items/descriptions.ts";
 import { pathsOf } from "#domains/planning/issues/views.ts";
-import { labelsOfItems } from "#domains/planning/labels/views.ts";
+import { labelNamesOf } from "#domains/planning/labels/views.ts";
 import { milestonesOf } from "#domains/planning/milestones/of-items.ts";
 import type { MergeRequest, SingleMergeRequest } from "./entity.ts";
 import { presentMergeRequest } from "./present.ts";
@@ -18,8 +18,6 @@ export interface MergeRequestViewer extends Answer {
   readonly site: string;
   readonly project?: { readonly id: number };
   readonly group?: { readonly id: number };
-  /** Whether labels are objects instead of names. */
-  readonly labelDetails?: boolean;
 }
 
 /** Presents merge requests in the order of the rows with a constant number of statements. */
@@ -58,7 +56,7 @@ async function viewsOf(
   const projectIds = [...rows.map(({ project_id }) => project_id), ...(project ? [project.id] : [])];
   const paths = await pathsOf(db, [...new Set(projectIds)], group?.id);
   const from = (project ? paths.projects.get(project.id) : paths.group) ?? "";
-  const labels = await labelsOfItems(db, "merge_request_id", ids, viewer.labelDetails === true, viewer);
+  const labels = await labelNamesOf(db, "merge_request_id", ids, viewer);
   const counts = await mergeRequestCounts(db, ids, actor, withSubscription);
   const milestones = await milestonesOf(db, "merge_request_id", rows, site);
   return (await withDescriptions(db, "merge_requests", rows, viewer)).map((row) => {
