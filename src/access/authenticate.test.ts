@@ -68,8 +68,9 @@ describe("authenticate", () => {
   test("the same token twice is accepted, two different ones are refused", async () => {
     const [one, other] = [await app.makeUser(), await app.makeUser()];
     assert.equal(actorOf((await as([one.token, one.token])).principal)?.user.id, one.id);
-    await refused(as([one.token, other.token]), "unauthenticated", "401 Unauthorized");
-    await refused(as([one.token, one.token, "flpat-unknown"]), "unauthenticated", "401 Unauthorized");
+    const message = "401 Unauthorized - The request has two different tokens; send one";
+    await refused(as([one.token, other.token]), "unauthenticated", message);
+    await refused(as([one.token, one.token, "flpat-unknown"]), "unauthenticated", message);
   });
 
   test("refuses in the order unknown, expired, revoked, account, scope, sudo", async () => {

@@ -71,7 +71,8 @@ export async function authenticate(
   const kind = access.forGit ? "git_http" : "token";
   const refused = (refusal: Refusal, reason: string) => refusedSignIn(refusal, { kind, reason });
   // Two different tokens are ambiguous, so neither is used.
-  if (others.some((other) => other !== token)) throw refused(unauthenticated(), "two different tokens");
+  if (others.some((other) => other !== token))
+    throw refused(unauthenticated("The request has two different tokens; send one"), "two different tokens");
 
   const row = await (access.findToken ?? tokenByDigest)(db, tokenDigest(token));
   if (!row) throw refused(unauthenticated(), "unknown token");

@@ -17,11 +17,14 @@ export type Role = Exclude<keyof typeof LEVELS, "minimal">;
 /** The name of a role as people know it. */
 export const roleName = (role: Role): string => role.charAt(0).toUpperCase() + role.slice(1);
 
-/** Refuses somebody who sees a group or project and lacks the role that something takes. */
-export const needsRole = (role: Role, place: "project" | "group" | "parent group") =>
-  forbidden(`This takes at least the role ${roleName(role)} in the ${place}`);
+/** Where somebody lacks a role, as refusals name it. */
+type RoleContainer = "project" | "group" | "parent group" | "group of the parent" | "group of the other epic";
 
-export const needsAdministrator = () => forbidden("This takes an administrator");
+/** Refuses somebody who sees a group or project and lacks the role that something requires. */
+export const needsRole = (role: Role, place: RoleContainer) =>
+  forbidden(`Requires at least the ${roleName(role)} role in the ${place}`);
+
+export const needsAdministrator = () => forbidden("Requires an administrator");
 
 export type Visibility = "private" | "internal" | "public";
 export const VISIBILITIES = { private: 0, internal: 10, public: 20 } as const;

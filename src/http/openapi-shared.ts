@@ -92,6 +92,30 @@ const SECURITY_SCHEMES: Json = {
   },
 };
 
+/** Redirects and refusals by their status, or by what they are of. */
+const RESPONSES: Json = {
+  "301": refusal("It was renamed or moved", { message: MOVED }, ["Location"]),
+  "304": { description: "It is so already" },
+  fresh: { description: "The client has this version, as `If-None-Match` says" },
+  "308": refusal("It was renamed or moved; repeat the request there", { message: MOVED }, ["Location"]),
+  "400": refusal("A parameter is missing or wrong, or the change is refused", { error: "name is missing" }),
+  "401": refusal("The token is missing or not valid", { message: "401 Unauthorized" }, ["WWW-Authenticate"]),
+  "403": refusal("The caller or the scopes of the token do not suffice", { message: "403 Forbidden" }),
+  "404": refusal("It does not exist, or the caller may not see it", { message: "404 Not Found" }),
+  "409": refusal("It exists already, or its state does not permit the change", { message: "409 Conflict" }),
+  "412": refusal("It changed after the time in `If-Unmodified-Since`", { message: "412 Precondition Failed" }),
+  "414": refusal("The path and query are too long; send parameters in the body", {
+    error: "414 Request-URI Too Large",
+  }),
+  "422": refusal("A limit or rule refuses the change, or the idempotency key belongs to another request", {
+    message: "422 Unprocessable Entity",
+  }),
+  "429": refusal("Too many requests in this minute", { message: "429 Too Many Requests" }, WAITING_HEADERS),
+  "503": refusal("Not now; try again later", { message: "503 Service Unavailable" }, ["Retry-After"]),
+  git: { description: "Refused; git shows the text to people", content: { "text/plain": { schema: text } } },
+  default: refusal("Refused for another reason, which the status names", { error: "413 Request Entity Too Large" }),
+};
+
 export const sharedComponents = (schemas: Json): Json => ({
   schemas: { ...schemas, Error: ERROR },
   parameters: {
@@ -134,28 +158,7 @@ export const sharedComponents = (schemas: Json): Json => ({
     "Idempotency-Replayed": header("`true` if this is the response to an earlier request"),
     Deprecation: header("`@` and the seconds from 1970 to the day since which the endpoint is deprecated"),
   },
-  responses: {
-    "301": refusal("It was renamed or moved", { message: MOVED }, ["Location"]),
-    "304": { description: "It is so already" },
-    fresh: { description: "The client has this version, as `If-None-Match` says" },
-    "308": refusal("It was renamed or moved; repeat the request there", { message: MOVED }, ["Location"]),
-    "400": refusal("A parameter is missing or wrong, or the change is refused", { error: "name is missing" }),
-    "401": refusal("The token is missing or not valid", { message: "401 Unauthorized" }, ["WWW-Authenticate"]),
-    "403": refusal("The caller or the scopes of the token do not suffice", { message: "403 Forbidden" }),
-    "404": refusal("It does not exist, or the caller may not see it", { message: "404 Not Found" }),
-    "409": refusal("It exists already, or its state does not permit the change", { message: "409 Conflict" }),
-    "412": refusal("It changed after the time in `If-Unmodified-Since`", { message: "412 Precondition Failed" }),
-    "414": refusal("The path and query are too long; send parameters in the body", {
-      error: "414 Request-URI Too Large",
-    }),
-    "422": refusal("A limit or rule refuses the change, or the idempotency key belongs to another request", {
-      message: "422 Unprocessable Entity",
-    }),
-    "429": refusal("Too many requests in this minute", { message: "429 Too Many Requests" }, WAITING_HEADERS),
-    "503": refusal("Not now; try again later", { message: "503 Service Unavailable" }, ["Retry-After"]),
-    git: { description: "Refused; git shows the text to people", content: { "text/plain": { schema: text } } },
-    default: refusal("Refused for another reason, which the status names", { error: "413 Request Entity Too Large" }),
-  },
+  responses: RESPONSES,
   securitySchemes: SECURITY_SCHEMES,
 });
 

@@ -52,7 +52,7 @@ describe("errors", () => {
     for (const [method, path, token, status, message] of [
       ["GET", "/user", undefined, 401, "401 Unauthorized"],
       ["GET", "/user", "flpat-unknown", 401, "401 Unauthorized"],
-      ["PUT", `/users/${user.id}`, user.token, 403, "403 Forbidden - This takes an administrator"],
+      ["PUT", `/users/${user.id}`, user.token, 403, "403 Forbidden - Requires an administrator"],
       ["GET", "/users/999999999", user.token, 404, "404 User Not Found"],
       ["GET", "/personal_access_tokens/999999999", user.token, 404, "404 Personal Access Token Not Found"],
       ["DELETE", `/personal_access_tokens/${own}`, admin.token, 400, "400 Bad request - Token already revoked"],

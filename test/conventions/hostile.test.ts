@@ -129,7 +129,7 @@ describe("hostile input", () => {
       assert.equal(status, 200, search);
     }
     const { body } = await app.get(`/users?search=${"a".repeat(513)}`, { token: admin.token });
-    assert.deepEqual(body, { error: "search is too long" });
+    assert.deepEqual(body, { error: "search is too long (maximum is 512 characters)" });
   });
 
   test("a body of more than 1 MiB is 413 before it is read", async () => {

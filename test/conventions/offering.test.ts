@@ -130,6 +130,14 @@ describe("offering and plan", () => {
       assert.deepEqual(await statuses(app, "/gated/premium"), [401, 403, 403, 403]);
       assert.deepEqual(await statuses(app, "/gated/both"), [401, 403, 403, 403]);
       assert.deepEqual(await statuses(app, "/gated/hosted"), [401, 403, 400, 200]);
+      const { token } = await app.makeUser();
+      for (const [path, plans] of [
+        ["/gated/premium", "Premium or Ultimate"],
+        ["/gated/both", "Ultimate"],
+      ] as const) {
+        const { body } = await app.get(path, { token });
+        assert.deepEqual(body, { message: `403 Forbidden - Requires the ${plans} plan` });
+      }
     }));
 
   test("a plan includes the ones below it", () =>

@@ -49,7 +49,9 @@ describe("tokens", () => {
   test("two different tokens in one request are 401, the same one twice is accepted", async () => {
     const { token: second } = await app.makeToken(user.id);
     const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
-    assert.equal((await app.get("/user", { token: user.token, headers: bearer(second) })).status, 401);
+    const refused = await app.get("/user", { token: user.token, headers: bearer(second) });
+    const message = "401 Unauthorized - The request has two different tokens; send one";
+    assert.deepEqual([refused.status, refused.body], [401, { message }]);
     assert.equal((await app.get(`/user?private_token=${second}`, { token: user.token })).status, 401);
     assert.equal((await app.get(`/user?access_token=${second}&private_token=${user.token}`)).status, 401);
     assert.equal((await app.get(`/user?access_token=${user.token}&private_token=${user.token}`)).status, 200);

@@ -58,7 +58,7 @@ describe("order of checks below a project or group", () => {
       assert.deepEqual(await put(NOWHERE, undefined, bad), [401, "401 Unauthorized"]);
       assert.deepEqual(await put(NOWHERE, stranger.token, bad), [404, parent]);
       const role = kind === "group" ? "Owner" : "Maintainer";
-      const reason = `This takes at least the role ${role} in the ${kind}`;
+      const reason = `Requires at least the ${role} role in the ${kind}`;
       assert.deepEqual(await put(NOWHERE, guest.token, bad), [403, `403 Forbidden - ${reason}`]);
       assert.deepEqual(await put(NOWHERE, owner.token, bad), [
         400,
@@ -116,7 +116,7 @@ describe("order of checks below a project or group", () => {
       const id = (path.startsWith("/groups") ? group : project).split("/")[2] ?? "";
       const reason = path.includes("/repository/")
         ? /^403 Forbidden - You are not allowed to push code to this project$/
-        : /^403 Forbidden - This takes (an administrator|at least the role (Guest|Planner|Developer|Maintainer|Owner) in the (group|project))$/;
+        : /^403 Forbidden - Requires (an administrator|at least the (Guest|Planner|Developer|Maintainer|Owner) role in the (group|project))$/;
       for (const payload of [{}, { access_level: "x", name: {}, group_id: "y" }]) {
         const { status, body } = await app.call(method, at(id), { token: stranger.token, payload });
         assert.equal(status, 403, `${method} ${path}`);

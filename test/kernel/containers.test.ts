@@ -177,7 +177,7 @@ describe("access rules for a group or project", () => {
     assert.equal(hidden.text, absent.text);
     await db().updateTable("projects").set({ visibility: VISIBILITIES.public }).where("id", "=", project).execute();
     const seen = await app.post(`/rules/${project}/content`, { token: stranger.token });
-    assert.match(seen.body.message, /^403 Forbidden - This takes at least the role \w+ in the project$/);
+    assert.match(seen.body.message, /^403 Forbidden - Requires at least the \w+ role in the project$/);
   });
 
   test("a viewer need not be signed in unless the rule says so", async () => {

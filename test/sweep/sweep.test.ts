@@ -113,9 +113,9 @@ describe("every operation", () => {
     assert.ok(everyAnswer().some((answer) => tellsAddress(answer, secrets)));
     const reasons = everyAnswer().flatMap((answer) => reasonOf(answer) ?? []);
     for (const expected of [
-      "403 Forbidden - This takes an administrator",
-      "403 Forbidden - This takes at least the role Maintainer in the project",
-      "403 Forbidden - This takes at least the role Owner in the group",
+      "403 Forbidden - Requires an administrator",
+      "403 Forbidden - Requires at least the Maintainer role in the project",
+      "403 Forbidden - Requires at least the Owner role in the group",
     ])
       assert.ok(reasons.includes(expected), expected);
   });

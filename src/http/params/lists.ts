@@ -1,6 +1,6 @@
 import { MAX_ITEMS } from "./brackets.ts";
 import { emptySet, isHash } from "./raw.ts";
-import { EMPTY, INVALID, type Keywords, note, type Reader, TOO_LONG } from "./scalars.ts";
+import { EMPTY, INVALID, type Keywords, note, type Reader, tooLong } from "./scalars.ts";
 
 const MAX_KEYS = 100;
 const MAX_KEY_LENGTH = 255;
@@ -25,7 +25,7 @@ export function arrayReader(
     const list = commaList ? splitAtCommas(listOf(value, true), maxItems) : listOf(value, false);
     if (!list) return note(problems, name, INVALID);
     const given = items.emptyIsNull ? list.filter((item) => item !== "") : list;
-    if (given.length > maxItems) return note(problems, name, TOO_LONG);
+    if (given.length > maxItems) return note(problems, name, tooLong(maxItems, "items"));
     if (given.length < minItems) return note(problems, name, EMPTY);
     const before = problems.length;
     const read: unknown[] = [];
@@ -69,7 +69,7 @@ export const recordReader =
   (value, name, problems) => {
     if (!isHash(value)) return note(problems, name, INVALID);
     const entries = Object.entries(value);
-    if (entries.length > MAX_KEYS) return note(problems, name, TOO_LONG);
+    if (entries.length > MAX_KEYS) return note(problems, name, tooLong(MAX_KEYS, "keys"));
     const hash = emptySet();
     for (const [key, item] of entries) {
       if (key.length > MAX_KEY_LENGTH) return note(problems, name, INVALID);

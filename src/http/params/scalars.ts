@@ -28,7 +28,6 @@ export interface Keywords {
 }
 
 export const INVALID = "is invalid";
-export const TOO_LONG = "is too long";
 export const EMPTY = "is empty";
 const NOT_LISTED = "does not have a valid value";
 const NOT_ALLOWED = "has a value not allowed";
@@ -39,6 +38,8 @@ const MAX_LENGTH = 1_048_576;
 /** No name or title may be longer. */
 const MAX_LINE_LENGTH = 4096;
 const CONTROLS = /[\p{Cc}\u2028\u2029]+/gu;
+
+export const tooLong = (most: number, of: "characters" | "items" | "keys") => `is too long (maximum is ${most} ${of})`;
 
 export const note = (problems: string[], name: string, problem: string) => void problems.push(`${name} ${problem}`);
 
@@ -52,7 +53,8 @@ export function stringReader(keywords: Keywords): Reader {
     const text = singleLine && given.length <= MAX_LINE_LENGTH ? given.replaceAll(CONTROLS, " ").trim() : given;
     if (minLength > 0 && text.trim() === "") return note(problems, name, EMPTY);
     if (text.length < minLength) return note(problems, name, "is too short");
-    if (text.length > maxLength && isLongerThan(maxLength, text)) return note(problems, name, TOO_LONG);
+    if (text.length > maxLength && isLongerThan(maxLength, text))
+      return note(problems, name, tooLong(maxLength, "characters"));
     return text;
   };
 }

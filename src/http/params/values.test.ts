@@ -35,9 +35,9 @@ const tables: Record<string, [schema: TSchema, rows: [value: unknown, outcome: u
       [true, "true"],
       [2 ** 53, invalid],
       ["aaaaa", "aaaaa"],
-      ["aaaaaa", "<x is too long>"],
+      ["aaaaaa", "<x is too long (maximum is 5 characters)>"],
       ["😀😀😀😀😀", "😀😀😀😀😀"],
-      ["😀😀😀😀😀😀", "<x is too long>"],
+      ["😀😀😀😀😀😀", "<x is too long (maximum is 5 characters)>"],
       [["a"], invalid],
       [hash, invalid],
       [file, invalid],
@@ -49,7 +49,7 @@ const tables: Record<string, [schema: TSchema, rows: [value: unknown, outcome: u
     Type.String(),
     [
       ["a".repeat(1_048_576), "a".repeat(1_048_576)],
-      ["a".repeat(1_048_577), "<x is too long>"],
+      ["a".repeat(1_048_577), "<x is too long (maximum is 1048576 characters)>"],
     ],
   ],
   "text that may not be blank": [
@@ -68,8 +68,8 @@ const tables: Record<string, [schema: TSchema, rows: [value: unknown, outcome: u
       ["\ta\u2028\u0085b\n", "a b"],
       ["a  b", "a  b"],
       ["\r\n", "<x is empty>"],
-      ["abcdef", "<x is too long>"],
-      ["a".repeat(100_000), "<x is too long>"],
+      ["abcdef", "<x is too long (maximum is 5 characters)>"],
+      ["a".repeat(100_000), "<x is too long (maximum is 5 characters)>"],
     ],
   ],
   "short text": [
@@ -238,7 +238,7 @@ const tables: Record<string, [schema: TSchema, rows: [value: unknown, outcome: u
       [[null], invalid],
       [[["1"]], invalid],
       [["-1"], unlisted],
-      [[1, 2, 3, 4], "<x is too long>"],
+      [[1, 2, 3, 4], "<x is too long (maximum is 3 items)>"],
       [file, invalid],
     ],
   ],
@@ -265,7 +265,7 @@ const tables: Record<string, [schema: TSchema, rows: [value: unknown, outcome: u
   "list of any length": [
     Type.Array(Type.Integer()),
     [
-      [Array(1_001).fill(1), "<x is too long>"],
+      [Array(1_001).fill(1), "<x is too long (maximum is 1000 items)>"],
       [{ ...Array(100).fill(1) }, Array(100).fill(1)],
       [{ ...Array(101).fill(1) }, invalid],
     ],
@@ -321,7 +321,7 @@ describe("a hash of the caller's own names", () => {
   it("is bounded", () => {
     const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, "v"]));
     assert.equal(Object.keys(outcome(Hash, keys(100)) as object).length, 100);
-    assert.equal(outcome(Hash, keys(101)), "<x is too long>");
+    assert.equal(outcome(Hash, keys(101)), "<x is too long (maximum is 100 keys)>");
     assert.equal(outcome(Hash, { ["k".repeat(256)]: "v" }), invalid);
     assert.equal(outcome(Hash, { k: ["v"] }), "<x[k] is invalid>");
     assert.equal(outcome(Hash, { k: null }), "<x[k] is invalid>");

@@ -12,7 +12,8 @@ export function authorize(
   { path, origin }: Received,
   { principal, row }: Authenticated,
 ): Granted | Promise<Granted> {
-  if (!isInPlan) throw forbidden(`This takes the plan ${endpoint.plan} or a higher one`);
+  if (!isInPlan)
+    throw forbidden(`Requires the ${endpoint.plan === "ultimate" ? "Ultimate" : "Premium or Ultimate"} plan`);
   const { config, settings, db } = services;
   return endpoint.access.check({ config, settings, db, principal, row, path, ...origin });
 }

@@ -244,7 +244,10 @@ describe("creating commits", () => {
     const tooLarge = await repository.commit({ actions: [create("larger", "x".repeat(21 * 1024 * 1024))] });
     assert.equal(tooLarge.status, 413);
     const many = Array.from({ length: 1001 }, (_, n) => create(`many/${n}`));
-    assert.deepEqual(messageOf(await repository.commit({ actions: many })), [400, "actions is too long"]);
+    assert.deepEqual(messageOf(await repository.commit({ actions: many })), [
+      400,
+      "actions is too long (maximum is 1000 items)",
+    ]);
     assert.equal((await repository.commit({ actions: many.slice(1) })).status, 201);
 
     const form = new URLSearchParams({ branch: "main", commit_message: "As a form" });

@@ -126,7 +126,7 @@ describe("filters of the users list", () => {
     assert.deepEqual(await listed(query.replace("ldapmain", "other"), admin.token), []);
     const refused = await app.get(`/users?${query}`, { token: user.token });
     assert.equal(refused.status, 403);
-    assert.deepEqual(refused.body, { message: "403 Forbidden - This takes an administrator" });
+    assert.deepEqual(refused.body, { message: "403 Forbidden - Requires an administrator" });
     const half = await app.get("/users?provider=ldapmain", { token: admin.token });
     assert.deepEqual(half.body, { error: "extern_uid, provider provide all or none of parameters" });
   });

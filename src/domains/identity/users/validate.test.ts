@@ -118,7 +118,10 @@ describe("validation of users", () => {
         "user_detail.base": [`${title} is too long (maximum is 500 characters)`],
       });
     }
-    assert.equal(await problems({ organization: "o".repeat(2000) }), "organization is too long");
+    assert.equal(
+      await problems({ organization: "o".repeat(2000) }),
+      "organization is too long (maximum is 1024 characters)",
+    );
   });
 
   test("HTML tags are removed from organization and location", async () => {

@@ -112,15 +112,16 @@ describe("the token of a cluster", () => {
     const { id } = await on.added(project, { platform: { token: "x".repeat(16_384) } });
     assert.equal((await stored(id))?.length, 16_384);
     const { certificate } = newCertificate();
-    const hash = (name: string) => `platform_kubernetes_attributes[${name}] is too long`;
+    const hash = (name: string, most: number) =>
+      `platform_kubernetes_attributes[${name}] is too long (maximum is ${most} characters)`;
     for (const [fields, error] of [
-      [{ platform: { token: "x".repeat(16_385) } }, hash("token")],
-      [{ platform: { ca_cert: certificate.repeat(200) } }, hash("ca_cert")],
-      [{ platform: { namespace: "x".repeat(64) } }, hash("namespace")],
-      [{ platform: { api_url: `${API_URL}/${"x".repeat(2048)}` } }, hash("api_url")],
-      [{ name: "x".repeat(2049) }, "name is too long"],
-      [{ domain: "x".repeat(256) }, "domain is too long"],
-      [{ environment_scope: "x".repeat(256) }, "environment_scope is too long"],
+      [{ platform: { token: "x".repeat(16_385) } }, hash("token", 16_384)],
+      [{ platform: { ca_cert: certificate.repeat(200) } }, hash("ca_cert", 65_536)],
+      [{ platform: { namespace: "x".repeat(64) } }, hash("namespace", 63)],
+      [{ platform: { api_url: `${API_URL}/${"x".repeat(2048)}` } }, hash("api_url", 2048)],
+      [{ name: "x".repeat(2049) }, "name is too long (maximum is 2048 characters)"],
+      [{ domain: "x".repeat(256) }, "domain is too long (maximum is 255 characters)"],
+      [{ environment_scope: "x".repeat(256) }, "environment_scope is too long (maximum is 255 characters)"],
     ] as const) {
       for (const { status, body } of [
         await on.post(project, { environment_scope: "b", ...fields }),

@@ -36,7 +36,7 @@ export async function accountIn(db: Db, group: GroupSeen, id: number): Promise<N
 export async function lockedAccount(tx: Tx, actor: Actor, group: GroupSeen, id: number): Promise<NamedAccount> {
   const account = belonging(await namedAccount(tx, id).forNoKeyUpdate().executeTakeFirst(), group);
   if (account.sees_all && !isAdministrator(actor))
-    throw forbidden("This account is an administrator or auditor, so that it takes an administrator");
+    throw forbidden("The account is an administrator or auditor, which requires an administrator");
   return account;
 }
 

@@ -101,7 +101,7 @@ describe("creating epics", () => {
     const group = await on.epicGroup();
     for (const [fields, error] of [
       [{ title: "" }, "title is empty"],
-      [{ title: "x".repeat(256) }, "title is too long"],
+      [{ title: "x".repeat(256) }, "title is too long (maximum is 255 characters)"],
       [{ start_date_fixed: "2030-02-30" }, "start_date_fixed is invalid"],
       [{ due_date_fixed: "soon" }, "due_date_fixed is invalid"],
       [{ confidential: "perhaps" }, "confidential is invalid"],

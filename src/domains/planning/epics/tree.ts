@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { archivedAbove, type GroupSeen } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
+import { needsRole } from "#access/roles.ts";
 import type { Tx } from "#db/database.ts";
 import { forbidden, unprocessable } from "#lib/refusal.ts";
 import { hasRoleInGroup } from "#domains/planning/items/visibility.ts";
@@ -30,7 +31,7 @@ export async function lockParent(tx: Tx, actor: Actor, id: number): Promise<Epic
   const isManaged = hasRoleInGroup(actor, "planner").as("is_managed");
   const row = await related(tx, actor, id).select(isManaged).executeTakeFirst();
   if (!row) return noEpic();
-  if (!row.is_managed) throw forbidden("This takes at least the role Planner in the group of the parent");
+  if (!row.is_managed) throw needsRole("planner", "group of the parent");
   return row;
 }
 

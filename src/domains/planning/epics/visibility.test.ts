@@ -133,7 +133,7 @@ describe("who sees epics", () => {
     const { status, body } = await on.put(below, child.iid, { parent_id: parent.id }, user);
     assert.deepEqual(
       [status, body.message],
-      [403, "403 Forbidden - This takes at least the role Planner in the group of the parent"],
+      [403, "403 Forbidden - Requires at least the Planner role in the group of the parent"],
     );
   });
 

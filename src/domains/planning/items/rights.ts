@@ -11,7 +11,7 @@ export function refuseDeletion(
   container: "project" | "group",
 ): void {
   if (isAdministrator(actor) || level === LEVELS.planner || level >= LEVELS.owner) return;
-  throw forbidden(`This takes the role Planner or Owner in the ${container}`);
+  throw forbidden(`Requires the Planner or Owner role in the ${container}`);
 }
 
 /** Refuses a caller who may not create labels or milestones of the group that a project is in. */

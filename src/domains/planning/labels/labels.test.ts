@@ -148,7 +148,7 @@ for (const kind of PLACES)
           assert.deepEqual([status, body], [400, invalid], color);
       }
       for (const [color, error] of [
-        [`#${"f".repeat(1_000_000)}`, "color is too long"],
+        [`#${"f".repeat(1_000_000)}`, "color is too long (maximum is 32 characters)"],
         [" ".repeat(30), "color is empty"],
       ])
         assert.deepEqual((await on.post(place, { name: "x", color })).body, { error });
@@ -177,9 +177,9 @@ for (const kind of PLACES)
         for (const { status, body } of replies) assert.deepEqual([status, body], [400, { message: comma }], name);
       }
       for (const [fields, error] of [
-        [{ name: "x".repeat(256) }, "name is too long"],
+        [{ name: "x".repeat(256) }, "name is too long (maximum is 255 characters)"],
         [{ name: " " }, "name is empty"],
-        [{ name: "x", description: "x".repeat(2001) }, "description is too long"],
+        [{ name: "x", description: "x".repeat(2001) }, "description is too long (maximum is 2000 characters)"],
         [{ name: "x", color: null }, "color is missing"],
         [{ name: null }, "name is missing"],
       ] as const)
@@ -203,7 +203,7 @@ for (const kind of PLACES)
       for (const { status, body } of refused)
         assert.deepEqual(
           [status, body.message],
-          [403, `403 Forbidden - This takes at least the role Planner in the ${kind}`],
+          [403, `403 Forbidden - Requires at least the Planner role in the ${kind}`],
         );
       assert.equal((await on.get(place, "bug", guest)).status, 200);
       assert.equal((await on.put(place, "bug", { color: "red" }, planner)).status, 200);

@@ -112,7 +112,7 @@ describe("promoting a label", () => {
     const refused = await promote(place, "bug", planner);
     assert.deepEqual(
       [refused.status, refused.body.message],
-      [403, "403 Forbidden - This takes at least the role Planner in the group"],
+      [403, "403 Forbidden - Requires at least the Planner role in the group"],
     );
     assert.equal((await promote(place, "missing", planner)).status, 404);
     const owner = await app.makeUser();

@@ -157,7 +157,9 @@ describe("links between epics", () => {
   test("both groups must know the caller as Guest", async () => {
     const open = await links.insert.group(undefined, { visibility: 20 });
     const [theirs, own] = [await links.epic(open), await links.epic(group)];
-    assert.equal((await links.link(user, own, theirs)).status, 403);
+    const refused = await links.link(user, own, theirs);
+    const message = "403 Forbidden - Requires at least the Guest role in the group of the other epic";
+    assert.deepEqual([refused.status, refused.body], [403, { message }]);
     assert.equal((await links.link(user, theirs, own)).status, 403);
     await links.insert.member(user, { group_id: open }, "guest");
     const { id } = await links.linked(user, theirs, own);

@@ -56,7 +56,7 @@ export const epicLinks = {
   create: endpoint({
     method: "POST",
     path: "/groups/:id/epics/:epic_iid/related_epics",
-    summary: "Link two epics; this takes at least the role Guest in both groups",
+    summary: "Link two epics; requires at least the Guest role in both groups",
     ...ULTIMATE,
     access: writer,
     params: NewEpicLink,
@@ -81,7 +81,7 @@ export const epicLinks = {
   delete: endpoint({
     method: "DELETE",
     path: "/groups/:id/epics/:epic_iid/related_epics/:related_epic_link_id",
-    summary: "Delete a link between epics; this takes at least the role Guest in both groups",
+    summary: "Delete a link between epics; requires at least the Guest role in both groups",
     ...ULTIMATE,
     access: writer,
     params: EpicLinkToDelete,
@@ -116,9 +116,9 @@ async function requireGroup({ tx, services, actor }: Write, id: number): Promise
   return group;
 }
 
-/** Refuses a caller who may not link the epics of a group. */
+/** Refuses a caller who may not link the epics of the other group. */
 function requireGuest(actor: Actor, group: GroupSeen) {
-  if (!hasRole(actor, group, "guest")) throw needsRole("guest", "group");
+  if (!hasRole(actor, group, "guest")) throw needsRole("guest", "group of the other epic");
   if (group.archived) throw forbidden("The group is archived");
 }
 

@@ -41,7 +41,7 @@ export async function endOf({ actor, services: { db } }: Caller, issue: IssueRow
 /** Refuses a caller who may not update both issues. */
 export function requireUpdates(actor: Actor, ...ends: readonly IssueEnd[]) {
   for (const { issue, project } of ends) {
-    if (!mayUpdate({ actor, project }, issue)) throw forbidden("This takes the right to update both issues");
+    if (!mayUpdate({ actor, project }, issue)) throw forbidden("Requires the right to update both issues");
     if (project.archived) throw forbidden("The project is archived");
   }
 }

@@ -171,7 +171,7 @@ describe("issue links", () => {
     const refused = await links.link(guest, a, others);
     assert.deepEqual(
       [refused.status, refused.body.message],
-      [403, "403 Forbidden - This takes the right to update both issues"],
+      [403, "403 Forbidden - Requires the right to update both issues"],
     );
     assert.equal((await links.link(guest, others, a)).status, 403);
     await links.linked(guest, own, a);

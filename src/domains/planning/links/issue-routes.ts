@@ -63,7 +63,7 @@ export const issueLinks = {
   create: endpoint({
     method: "POST",
     path: "/projects/:id/issues/:issue_iid/links",
-    summary: "Link two issues; this takes the right to update both",
+    summary: "Link two issues; requires the right to update both",
     access: writer,
     params: NewIssueLink,
     returns: IssueLink,
@@ -90,7 +90,7 @@ export const issueLinks = {
   delete: endpoint({
     method: "DELETE",
     path: "/projects/:id/issues/:issue_iid/links/:issue_link_id",
-    summary: "Delete a link between issues; this takes the right to update both",
+    summary: "Delete a link between issues; requires the right to update both",
     access: writer,
     params: IssueLinkToDelete,
     returns: IssueLink,

@@ -16,7 +16,7 @@ export type NoteFilters = Static<Type.TObject<typeof noteFilters>>;
 export const noteDraft = {
   ...noteBody,
   internal: Type.Optional(
-    Type.Boolean({ description: "Whether it is for members from Planner on; this takes that role" }),
+    Type.Boolean({ description: "Whether it is for members from Planner on; requires that role" }),
   ),
   confidential: Type.Optional(Type.Boolean({ description: "The previous name of `internal`" })),
   created_at: Type.Optional(Type.String({ format: "date-time", description: "For Owners and administrators" })),

@@ -24,7 +24,7 @@ export function refuseRemoval(of: WritableNotes, note: NoteRow) {
   refuseIfLocked(of);
   refuseOfRecord(note);
   if (!isAuthor(note, of.actor) && !hasRole(of.actor, of.container, "maintainer")) {
-    throw forbidden(`A note of somebody else takes at least the role Maintainer in the ${of.place}`);
+    throw forbidden(`Deleting the note of another user requires at least the Maintainer role in the ${of.place}`);
   }
 }
 

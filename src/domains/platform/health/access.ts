@@ -20,7 +20,7 @@ export const operator = (): Access<object> =>
     scopes: [],
     check({ config, principal, address }) {
       if (!isOperator(config, address, principal))
-        throw forbidden("This takes an administrator's token, or an address that is allowed to see it");
+        throw forbidden("Requires the token of an administrator, or a request from an allowed address");
       return {};
     },
   });

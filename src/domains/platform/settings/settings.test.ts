@@ -188,7 +188,7 @@ describe("application settings", () => {
       assert.equal((await call(PATH)).status, 401);
       const { status, body } = await call(PATH, { token: user.token });
       assert.equal(status, 403);
-      assert.deepEqual(body, { message: "403 Forbidden - This takes an administrator" });
+      assert.deepEqual(body, { message: "403 Forbidden - Requires an administrator" });
     }
   });
 
