@@ -86,7 +86,7 @@ export async function updateProject(
   const path = given.path?.trim() ?? row.path;
   const visibility = given.visibility ? VISIBILITIES[given.visibility] : row.visibility;
   if ((path !== row.path || visibility !== row.visibility) && !hasRole(actor, project, "owner"))
-    throw forbidden("Changing path or visibility takes the role Owner in the project");
+    throw forbidden("Changing path or visibility requires the Owner role in the project");
 
   const problems: Problems = {};
   if (name !== row.name) checkProjectName(problems, name);

@@ -116,7 +116,7 @@ export const issues = {
   create: endpoint({
     method: "POST",
     path: "/projects/:id/issues",
-    summary: "Create an issue; labels, milestone, assignees, dates and weight take at least the role Planner",
+    summary: "Create an issue; labels, milestone, assignees, dates and weight require at least the Planner role",
     access: writer,
     params: NewIssue,
     returns: SingleIssue,
@@ -128,7 +128,7 @@ export const issues = {
   update: endpoint({
     method: "PUT",
     path: "/projects/:id/issues/:issue_iid",
-    summary: "Change an issue; authors and assignees without the role Planner change its text and state",
+    summary: "Change an issue; authors and assignees without the Planner role change its text and state",
     access: writer,
     params: IssueChanges,
     returns: SingleIssue,

@@ -163,7 +163,7 @@ describe("changing issues", () => {
     for (const user of [await on.app.makeUser(), await on.member(at, "guest")]) {
       const refused = await on.put(at, iid, { title: "Worse" }, user);
       assert.equal(refused.status, 403);
-      assert.match(refused.text, /at least the role Planner/);
+      assert.match(refused.text, /at least the Planner role/);
     }
   });
 

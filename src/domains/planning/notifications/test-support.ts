@@ -7,8 +7,11 @@ import type { Received } from "#test/support/smtp.ts";
 
 type Role = "guest" | "planner" | "developer";
 
-/** An application that mails, with functions that write in its projects and read what arrived. */
-export async function newsroom(post?: Post) {
+/**
+ * An application that mails, with functions that write in its projects and read what arrived. Each write waits for its
+ * jobs, unless the mail server holds them up: who is told is decided when they run, which may be after the next write.
+ */
+export async function newsroom(post?: Post, { isHeldUp = false } = {}) {
   const { app, smtp, settled, close } = post ?? (await startPost());
   const insert = rowInserter(app);
   const owner = await app.makeUser();
@@ -31,11 +34,13 @@ export async function newsroom(post?: Post) {
     async create(path: string, payload: object = {}, { token }: TestUser = owner) {
       const { status, body, text } = await app.post(path, { token, payload: { title: "Leak", ...payload } });
       assert.equal(status, 201, text);
+      if (!isHeldUp) await settled();
       return body;
     },
     async change(path: string, payload: object, { token }: TestUser = owner) {
       const { status, text } = await app.put(path, { token, payload });
       assert.equal(status, 200, text);
+      if (!isHeldUp) await settled();
     },
     async level(level: string, { token }: TestUser, path = "") {
       const { status, text } = await app.put(`${path}/notification_settings`, { token, payload: { level } });

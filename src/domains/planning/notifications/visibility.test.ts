@@ -17,7 +17,7 @@ describe("mail about hidden things", () => {
         done(isBusy ? answer(451, "Busy") : undefined);
       },
     });
-    news = await newsroom(await startPost({}, smtp));
+    news = await newsroom(await startPost({}, smtp), { isHeldUp: true });
   });
   after(() => news.close());
 

@@ -90,7 +90,7 @@ export const mergeRequests = {
   update: endpoint({
     method: "PUT",
     path: "/projects/:id/merge_requests/:merge_request_iid",
-    summary: "Change a merge request; authors without the role Developer change its text and state",
+    summary: "Change a merge request; authors without the Developer role change its text and state",
     access: writer,
     params: MergeRequestChanges,
     returns: SingleMergeRequest,
