@@ -153,7 +153,7 @@ const LIMITS: readonly Campaign[] = [
       "every list, filter and search at size: 100 ms a statement, at most 12 statements, and missing indexes noticed",
     script: "test:plans",
     full: "--users 100000 --projects 20000 --tokens 100000 --issues 1000000",
-    short: "--users 50000 --projects 40000 --tokens 100000",
+    short: "--users 50000 --projects 40000 --tokens 100000 --issues 200000",
     minutes: { full: 90, short: 8 },
     figures: /^requests bound.*?(?=^rows:)|^(rows:|times are divided|\d+ requests,)[^\n]*$/gms,
   },

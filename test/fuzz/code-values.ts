@@ -6,8 +6,11 @@ import { Pieces } from "./marks.ts";
 type Values = Readonly<Record<string, Arbitrary<unknown>>>;
 
 /** Whether an endpoint reads or writes a repository. */
-export const isAboutCode = ({ path }: Pick<Endpoint, "path">) =>
-  path.includes("/repository/") || path.startsWith("/*project");
+export const isAboutCode = ({ method, path }: Pick<Endpoint, "method" | "path">) =>
+  path.includes("/repository/") || path.startsWith("/*project") || opensMergeRequest({ method, path });
+
+const opensMergeRequest = ({ method, path }: Pick<Endpoint, "method" | "path">) =>
+  method === "POST" && path === "/projects/:id/merge_requests";
 
 const fresh = fc.nat(2 ** 31).map((number) => `fz-${number.toString(36)}`);
 const spare = (nameOf: (at: number) => string) => fc.constantFrom(...SPARE).map(nameOf);
@@ -37,6 +40,8 @@ export function codeValues({ method, path }: Endpoint, code: Code): Values {
     sha: path.includes("/blobs/") ? fc.constantFrom(...blobs) : revision,
     branch: makes && path.endsWith("/branches") ? fresh : branch,
     start_branch: branch,
+    source_branch: branch,
+    target_branch: branch,
     tag_name: makes ? fresh : tag,
     file_path: makes ? fresh.map((name) => `new/${name}`) : file,
     path: path.endsWith("/tree") ? directory : fc.oneof(file, directory),

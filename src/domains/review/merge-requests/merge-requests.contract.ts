@@ -190,19 +190,28 @@ export const contract: Contract = {
   tables: [...["merge_requests", "merge_request_assignees", "merge_request_reviewers", "merge_request_counters"]],
   differing: ["iid", "closed_at", "source_branch"],
   plans: {
-    // The project with the most merge requests, the largest group, and an author.
-    sample: `select mr.project_id as project, mr.author_id as author, min(mr.iid) as iid,
-        (select min(id) from namespaces where path = 'harbour-works' and parent_id is null) as "group"
-      from merge_requests mr
-      where mr.project_id = (select project_id from merge_requests group by 1 order by count(*) desc, 1 limit 1)
-      group by 1, 2 order by count(*) desc, 2 limit 1`,
-    requests: ({ project, author, iid, group }) => [
+    // The project with the most merge requests, an author of many, one with notes, and the largest group.
+    sample: `select project, author, iid, (
+        select min(note.id) from notes note join merge_requests mr on mr.id = note.merge_request_id
+        where mr.project_id = project and mr.iid = written.iid
+      ) as note, (select min(id) from namespaces where path = 'harbour-works' and parent_id is null) as "group"
+      from (
+        select mr.project_id as project, mr.author_id as author,
+          min(mr.iid) filter (where exists (select from notes note where note.merge_request_id = mr.id)) as iid
+        from merge_requests mr
+        where mr.project_id = (select project_id from merge_requests group by 1 order by count(*) desc, 1 limit 1)
+        group by 1, 2 order by count(*) desc, 2 limit 1
+      ) written`,
+    requests: ({ project, author, iid, note, group }) => [
       ...list(`/projects/${project}/merge_requests`, { orders: ORDERS }),
       ...list(`/projects/${project}/merge_requests`, { orders: ["order_by=title&sort=asc"], places: FIRST }),
       ...list(`/projects/${project}/merge_requests`, { filters: filtersFor(author), places: FIRST }),
       ...list(`/groups/${group}/merge_requests`, { filters: filtersFor(author), places: FIRST }),
       ...list("/merge_requests", { filters: [any(""), any("scope=all"), any("scope=reviews_for_me")], places: FIRST }),
-      ...["participants", "notes", "discussions", "award_emoji", "resource_label_events"].flatMap((name) =>
+      ...[
+        ...["participants", "notes", "discussions", "award_emoji", "resource_label_events"],
+        `notes/${note}/award_emoji`,
+      ].flatMap((name) =>
         list(`/projects/${project}/merge_requests/${iid}/${name}`, { filters: [any("")], places: FIRST }),
       ),
     ],
