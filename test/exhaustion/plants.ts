@@ -104,7 +104,7 @@ export const PLANTS: readonly Plant[] = [
   {
     name: "the length in which tasks are counted",
     attack: "tasks in long descriptions",
-    changes: [{ file: "src/domains/planning/issues/tasks.ts", from: ".slice(0, MAX_UNCOUNTED_LENGTH)", to: "" }],
+    changes: [{ file: "src/domains/planning/items/tasks.ts", from: ".slice(0, MAX_UNCOUNTED_LENGTH)", to: "" }],
   },
   {
     name: "the budget of descriptions",
