@@ -3,7 +3,10 @@ import { type GroupSeen, mayUse, type ProjectSeen, visibleGroup, visibleProject 
 import type { Actor } from "#access/principal.ts";
 import type { Databases } from "#db/database.ts";
 import { possibleAssignees } from "#domains/planning/items/assignees.ts";
-import { readersOfEpic, readersOfIssue, readersOfNote } from "#domains/planning/items/mentions.ts";
+import { EPIC } from "#domains/planning/epics/kind.ts";
+import { readersOfEpic } from "#domains/planning/epics/readers.ts";
+import { ISSUE } from "#domains/planning/issues/kind.ts";
+import { readersOfIssue } from "#domains/planning/issues/readers.ts";
 import { epicVisibleIn, issueVisibleIn, noteVisibleIn } from "#domains/planning/items/visibility.ts";
 import { inOrder, modelOf, nameOf, type Who } from "./model.ts";
 import { type Container, groupId, itemId, projectId, userId, type World, type WorldItem } from "./world.ts";
@@ -75,7 +78,7 @@ export async function compareReaders({ read }: Databases, world: World, item: Wo
   const expected = (isReader: (user: number) => boolean) => inOrder(everyone.filter(isReader).map(userId));
   const { of, confidential, author, assignee } = item;
   const isIssue = "project" in of;
-  const note = { column: isIssue ? "issue_id" : "epic_id", id } as const;
+  const { readers } = isIssue ? ISSUE : EPIC;
   const told = isIssue
     ? await readersOfIssue(
         read,
@@ -90,10 +93,10 @@ export async function compareReaders({ read }: Databases, world: World, item: Wo
     : await readersOfEpic(read, { group_id: groupId(of.group), confidential }, names);
   const checks: [what: string, told: readonly number[], wanted: string][] = [
     ["readers of", told, expected((user) => seesItem(user, item))],
-    ["readers of a note on", await readersOfNote(read, note, names, false), expected((user) => seesItem(user, item))],
+    ["readers of a note on", await readers(read, id, names, false), expected((user) => seesItem(user, item))],
     [
       "readers of an internal note on",
-      await readersOfNote(read, note, names, true),
+      await readers(read, id, names, true),
       expected((user) => seesInternal(user, item)),
     ],
     ...(isIssue

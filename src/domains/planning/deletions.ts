@@ -1,28 +1,30 @@
 import { sql } from "kysely";
 import type { Tx } from "#db/database.ts";
 import { BATCH_ROWS, reassignBatch, removeBatch } from "#domains/foundation/deletions/batches.ts";
+import { EPIC } from "#domains/planning/epics/kind.ts";
+import { ISSUE } from "#domains/planning/issues/kind.ts";
 import { type Batch, idsIn, own, removalsOfItems, removeWhere } from "#domains/planning/items/removals.ts";
 import { PLANNED } from "#domains/planning/milestones/merge.ts";
 import type { Deletions } from "#domains/foundation/deletions/deletions.ts";
 
-/** What issues and epics are called in the tables that name a second item. */
+/** Where issues and epics are, and the tables that name a second one. */
 const ITEMS = {
-  issues: { column: "issue_id", other: "other_issue_id", container: "project_id", links: "issue_links" },
-  epics: { column: "epic_id", other: "other_epic_id", container: "group_id", links: "epic_links" },
+  issues: { kind: ISSUE, container: "project_id", links: "issue_links" },
+  epics: { kind: EPIC, container: "group_id", links: "epic_links" },
 } as const;
 
 /** Items, labels and milestones; labels and milestones may still be on items of projects that were moved away. */
 function ofContainers(items: keyof typeof ITEMS): Batch[] {
-  const { column, other, container, links } = ITEMS[items];
+  const { kind, container, links } = ITEMS[items];
   const itemIds = idsIn(items, container);
   const labelIds = idsIn("labels", container);
   return [
-    removeWhere("epic_issues", column, itemIds),
+    removeWhere("epic_issues", kind.column, itemIds),
     // Notes on other items that name one of these.
-    removeWhere("notes", other, itemIds),
+    removeWhere("notes", kind.otherColumn, itemIds),
     removeWhere(links, "source_id", itemIds),
     removeWhere(links, "target_id", itemIds),
-    ...removalsOfItems(column),
+    ...removalsOfItems(kind),
     removeWhere("label_links", "label_id", labelIds),
     removeWhere("label_priorities", "label_id", labelIds),
     removeWhere("labels", container, own),

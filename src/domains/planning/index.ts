@@ -6,9 +6,13 @@ import { planningDeletions } from "./deletions.ts";
 import { discussionEndpoints } from "./discussions/endpoints.ts";
 import { childEpics } from "./epics/child-routes.ts";
 import { epicIssues } from "./epics/issue-routes.ts";
+import { EPICS, EPICS_BY_IID } from "./epics/resource.ts";
 import { epics } from "./epics/routes.ts";
+import { EPIC_TODOS } from "./epics/todos.ts";
 import { milestoneIssues } from "./issues/milestone-routes.ts";
+import { ISSUES } from "./issues/resource.ts";
 import { issues } from "./issues/routes.ts";
+import { ISSUE_TODOS } from "./issues/todos.ts";
 import { mergeLabels, removeLabelLinks } from "./labels/jobs.ts";
 import { groupLabels, projectLabels } from "./labels/routes.ts";
 import { markdown } from "./markdown/routes.ts";
@@ -18,21 +22,26 @@ import { planningSeeds } from "./seed.ts";
 import { labelEventEndpoints } from "./label-events/endpoints.ts";
 import { epicLinks } from "./links/epic-routes.ts";
 import { issueLinks } from "./links/issue-routes.ts";
-import { queueNotifications, sendNotification } from "./notifications/jobs.ts";
-import { notifications } from "./notifications/routes.ts";
+import { notificationJobs } from "./notifications/jobs.ts";
+import { notificationEndpoints } from "./notifications/routes.ts";
 import { noteEndpoints } from "./notes/endpoints.ts";
-import { EPICS, EPICS_BY_IID, ISSUES } from "./notes/noteables.ts";
 import { notificationSettings } from "./notification-settings/routes.ts";
-import { subscriptions } from "./subscriptions/routes.ts";
+import { subscriptionEndpoints } from "./subscriptions/endpoints.ts";
 import { completeTodos } from "./todos/jobs.ts";
 import { todoEndpoints } from "./todos/endpoints.ts";
-import { EPIC_TODOS, ISSUE_TODOS, type TodoKind } from "./todos/kinds.ts";
+import type { TodoKind } from "./todos/kinds.ts";
 
 const eventsOfIssue = labelEventEndpoints(ISSUES);
 const eventsOfEpic = labelEventEndpoints(EPICS);
 const labelEvents = {
   ...{ listOfIssue: eventsOfIssue.list, getOfIssue: eventsOfIssue.get },
   ...{ listOfEpic: eventsOfEpic.list, getOfEpic: eventsOfEpic.get },
+};
+const mailOfIssue = subscriptionEndpoints(ISSUES);
+const mailOfEpic = subscriptionEndpoints(EPICS_BY_IID);
+const subscriptions = {
+  ...{ subscribeToIssue: mailOfIssue.subscribe, unsubscribeFromIssue: mailOfIssue.unsubscribe },
+  ...{ subscribeToEpic: mailOfEpic.subscribe, unsubscribeFromEpic: mailOfEpic.unsubscribe },
 };
 const labels: Resources = { projectLabels, groupLabels, labelEvents };
 const links: Resources = { epicLinks, issueLinks };
@@ -50,23 +59,29 @@ const awards: Resources = {
 };
 const milestones: Resources = { projectMilestones, groupMilestones, milestoneIssues };
 const items: Resources = { epics, childEpics, epicIssues, issues };
-/** The kinds of items of domains above are for the to-dos about them. */
-export const planning = (others: readonly TodoKind[]): Domain => ({
-  resources: {
-    ...items,
-    ...{ markdown, todos: todoEndpoints([ISSUE_TODOS, EPIC_TODOS, ...others]) },
-    ...{ notifications, notificationSettings, subscriptions },
-    ...labels,
-    ...milestones,
-    ...links,
-    ...notes,
-    ...awards,
-  },
-  jobs: [
-    ...[removeLabelLinks, mergeLabels, clearMilestone, mergeMilestones],
-    ...[completeTodos, queueNotifications, sendNotification],
-  ],
-  constraints: planningConstraints,
-  deletions: planningDeletions,
-  seeds: planningSeeds,
-});
+const ownTodos = [ISSUE_TODOS, EPIC_TODOS];
+
+/** The kinds of items of the domains above have to-dos, mail and labels as the own ones do. */
+export const planning = (others: readonly TodoKind[]): Domain => {
+  const todos = [...ownTodos, ...others];
+  const kinds = todos.map(({ items: { kind } }) => kind);
+  return {
+    resources: {
+      ...items,
+      ...{ markdown, todos: todoEndpoints(todos) },
+      ...{ notifications: notificationEndpoints(kinds), notificationSettings, subscriptions },
+      ...labels,
+      ...milestones,
+      ...links,
+      ...notes,
+      ...awards,
+    },
+    jobs: [
+      ...[removeLabelLinks, mergeLabels(kinds), clearMilestone, mergeMilestones],
+      ...[completeTodos, ...notificationJobs(kinds)],
+    ],
+    constraints: planningConstraints,
+    deletions: planningDeletions,
+    seeds: planningSeeds,
+  };
+};

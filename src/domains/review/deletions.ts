@@ -2,6 +2,7 @@ import { removeBatch, reassignBatch } from "#domains/foundation/deletions/batche
 import type { Deletions } from "#domains/foundation/deletions/deletions.ts";
 import { removalsOfItems } from "#domains/planning/items/removals.ts";
 import { sql } from "kysely";
+import { MERGE_REQUEST } from "#domains/review/merge-requests/kind.ts";
 
 const PEOPLE = ["merge_request_assignees", "merge_request_reviewers"] as const;
 const AUTHORED = ["author_id", "closed_by_id"] as const;
@@ -29,5 +30,5 @@ export const reviewDeletions: Deletions = {
           reassignBatch(tx, "merge_requests", column, id, newOwnerId),
     ),
   ],
-  ofProjects: removalsOfItems("merge_request_id"),
+  ofProjects: removalsOfItems(MERGE_REQUEST),
 };

@@ -3,15 +3,16 @@ import { awardEndpoints, noteAwardEndpoints } from "#domains/planning/award-emoj
 import { discussionEndpoints } from "#domains/planning/discussions/endpoints.ts";
 import { labelEventEndpoints } from "#domains/planning/label-events/endpoints.ts";
 import { noteEndpoints } from "#domains/planning/notes/endpoints.ts";
+import { subscriptionEndpoints } from "#domains/planning/subscriptions/endpoints.ts";
 import { reviewConstraints } from "./constraints.ts";
 import { reviewDeletions } from "./deletions.ts";
-import { MERGE_REQUESTS } from "./merge-requests/noteable.ts";
+import { MERGE_REQUESTS } from "./merge-requests/resource.ts";
 import { mergeRequests } from "./merge-requests/routes.ts";
 import { reviewSeeds } from "./seed.ts";
 
 export const review: Domain = {
   resources: {
-    mergeRequests,
+    mergeRequests: { ...mergeRequests, ...subscriptionEndpoints(MERGE_REQUESTS) },
     mergeRequestNotes: noteEndpoints(MERGE_REQUESTS),
     mergeRequestDiscussions: discussionEndpoints(MERGE_REQUESTS),
     mergeRequestAwards: awardEndpoints(MERGE_REQUESTS),

@@ -3,13 +3,18 @@ import type { Db } from "#db/database.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { summariesOf } from "#domains/identity/users/queries.ts";
 import type { Answer } from "#domains/planning/items/answer.ts";
+import { EPIC } from "#domains/planning/epics/kind.ts";
+import { ISSUE } from "#domains/planning/issues/kind.ts";
 import { textsOf } from "#domains/planning/items/descriptions.ts";
-import { ITEM_COLUMNS } from "#domains/planning/items/item.ts";
 import { presentNote } from "#domains/planning/notes/entity.ts";
 import { notes } from "#domains/planning/notes/queries.ts";
+import { MERGE_REQUEST } from "#domains/review/merge-requests/kind.ts";
 import type { Services } from "#services.ts";
 import { actionName, type ActivityEvent, type GroupActivityEvent, pushDataOf } from "./entity.ts";
 import { type EventRow, targetsOf } from "./queries.ts";
+
+/** The kinds of items that people comment on. */
+const KINDS = [ISSUE, EPIC, MERGE_REQUEST] as const;
 
 interface EventViewer extends Answer {
   readonly site: string;
@@ -99,10 +104,10 @@ async function commentsOf(db: Db, ids: readonly number[], authors: Authors, answ
   return new Map(
     rows.flatMap((row): [number, Target][] => {
       const body = bodies.get(row.id);
-      const column = ITEM_COLUMNS.find((name) => row[name] !== null);
-      const id = column && row[column];
-      if (body === undefined || !column || !id) return [];
-      const of = { column, id, iid: row.iid, project_id: row.project_id } as const;
+      const kind = KINDS.find(({ column }) => row[column] !== null);
+      const id = kind && row[kind.column];
+      if (body === undefined || !kind || !id) return [];
+      const of = { kind, id, iid: row.iid, project_id: row.project_id } as const;
       const note = { ...presentNote({ ...row, body }, of, authors.get(row.author_id ?? 0)), attachment: null };
       return [
         [row.id, { target_id: row.id, target_iid: row.id, target_type: note.type ?? "Note", target_title: null, note }],

@@ -3,7 +3,7 @@ import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
-import type { Noteable } from "#domains/planning/notes/noteables.ts";
+import type { ItemResource } from "#domains/planning/items/resource.ts";
 import { note } from "#domains/planning/notes/params.ts";
 import { giveAward, takeAward } from "./actions.ts";
 import { AwardEmoji } from "./entity.ts";
@@ -12,11 +12,11 @@ import { type Awardable, awardableItem, awardableNote, awardsOf, requireAward } 
 import { awardView, awardViews } from "./views.ts";
 
 /** The endpoints for the emoji of items of one kind. */
-export const awardEndpoints = (kind: Noteable) =>
+export const awardEndpoints = (kind: ItemResource) =>
   endpointsFor({ ...kind, findThing: async (db, seen, params) => awardableItem(await kind.find(db, seen, params)) });
 
 /** The endpoints for the emoji of the notes on items of one kind. */
-export const noteAwardEndpoints = (kind: Noteable) =>
+export const noteAwardEndpoints = (kind: ItemResource) =>
   endpointsFor({
     ...kind,
     path: `${kind.path}/notes/:note_id`,
@@ -26,7 +26,7 @@ export const noteAwardEndpoints = (kind: Noteable) =>
       awardableNote(db, await kind.find(db, seen, params), Number(params["note_id"])),
   });
 
-interface AwardableKind extends Omit<Noteable, "find"> {
+interface AwardableKind extends Omit<ItemResource, "find"> {
   findThing(db: Db, seen: { readonly actor: Actor | null }, params: Record<string, unknown>): Promise<Awardable>;
 }
 

@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
-import { ITEM_NAMES, kindOf } from "#domains/planning/items/item.ts";
+import { ITEM_NAMES } from "#domains/planning/items/item.ts";
 import type { Awardable, AwardRow } from "./queries.ts";
 
 const Time = Type.String({ format: "date-time" });
@@ -33,6 +33,6 @@ export const presentAward = (
   created_at,
   updated_at,
   awardable_id: thing.id,
-  awardable_type: thing.column === "note_id" ? "Note" : kindOf({ column: thing.column }).name,
+  awardable_type: thing.column === "note_id" ? "Note" : thing.of.kind.name,
   url: null,
 });

@@ -1,22 +1,23 @@
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import { Refusal } from "#lib/refusal.ts";
-import type { ItemColumn } from "#domains/planning/items/item.ts";
-import { type NotesOf, requireNote } from "#domains/planning/notes/queries.ts";
+import type { Item } from "#domains/planning/items/item.ts";
+import type { ItemSeen } from "#domains/planning/items/resource.ts";
+import { requireNote } from "#domains/planning/notes/queries.ts";
 
 /** An issue, an epic or a note, by the column that names it. */
 export interface Awardable {
-  readonly column: ItemColumn | "note_id";
+  readonly column: Item["kind"]["column"] | "note_id";
   readonly id: number;
   /** The item that it is, or that the note is on. */
-  readonly of: NotesOf;
+  readonly of: ItemSeen;
   /** Whether it is the record of a change. */
   readonly system: boolean;
 }
 
-export const awardableItem = (of: NotesOf): Awardable => ({ column: of.column, id: of.id, of, system: false });
+export const awardableItem = (of: ItemSeen): Awardable => ({ column: of.kind.column, id: of.id, of, system: false });
 
-export async function awardableNote(db: Db, of: NotesOf, noteId: number): Promise<Awardable> {
+export async function awardableNote(db: Db, of: ItemSeen, noteId: number): Promise<Awardable> {
   const { id, system } = await requireNote(db, of, noteId);
   return { column: "note_id", id, of, system };
 }

@@ -1,9 +1,9 @@
 import Type from "typebox";
 import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
+import { type ItemResource, writableItem } from "#domains/planning/items/resource.ts";
 import { changeNote, deleteNote, noteTarget } from "#domains/planning/notes/actions.ts";
 import { Note } from "#domains/planning/notes/entity.ts";
-import { type Noteable, writableNotes } from "#domains/planning/notes/noteables.ts";
 import { note, noteBody, noteDraft } from "#domains/planning/notes/params.ts";
 import { notes } from "#domains/planning/notes/queries.ts";
 import { noteView } from "#domains/planning/notes/views.ts";
@@ -14,13 +14,13 @@ import { discussionsOf, listDiscussions, noteIn, PAGING, requireDiscussion } fro
 import { discussionView, discussionViews } from "./views.ts";
 
 /** The endpoints for the discussions of items of one kind. */
-export const discussionEndpoints = (kind: Noteable) => ({
+export const discussionEndpoints = (kind: ItemResource) => ({
   ...ofDiscussions(kind),
   ...ofNotesIn(kind),
   ...changesOfNotes(kind),
 });
 
-function ofDiscussions(kind: Noteable) {
+function ofDiscussions(kind: ItemResource) {
   const { path, one, availability, reader, writer } = kind;
   const ofItem = kind.params.properties;
   const ofDiscussion = { ...ofItem, ...discussion };
@@ -64,14 +64,14 @@ function ofDiscussions(kind: Noteable) {
       returns: Discussion,
       audit: auditedForOthers("discussion_created"),
       async handle({ site, ...write }) {
-        const of = await writableNotes(kind, write.tx, write);
+        const of = await writableItem(kind, write.tx, write);
         return discussionView(write.tx, [await beginDiscussion(write, of, write.params)], of, { site });
       },
     }),
   };
 }
 
-function ofNotesIn(kind: Noteable) {
+function ofNotesIn(kind: ItemResource) {
   const { path, one, availability, reader, writer } = kind;
   const ofDiscussion = { ...kind.params.properties, ...discussion };
   return {
@@ -85,7 +85,7 @@ function ofNotesIn(kind: Noteable) {
       returns: Note,
       audit: auditedForOthers("note_created"),
       async handle({ site, ...write }) {
-        const of = await writableNotes(kind, write.tx, write);
+        const of = await writableItem(kind, write.tx, write);
         return noteView(write.tx, await replyIn(write, of, write.params), of, { site });
       },
     }),
@@ -108,7 +108,7 @@ function ofNotesIn(kind: Noteable) {
   };
 }
 
-function changesOfNotes(kind: Noteable) {
+function changesOfNotes(kind: ItemResource) {
   const { path, one, availability, writer } = kind;
   const ofNote = Type.Object({ ...kind.params.properties, ...discussion, ...note });
   return {
@@ -123,7 +123,7 @@ function changesOfNotes(kind: Noteable) {
       audit: auditedForOthers("note_changed"),
       async handle({ site, ...write }) {
         const { tx, params } = write;
-        const of = await writableNotes(kind, tx, write);
+        const of = await writableItem(kind, tx, write);
         const { id } = noteIn(await requireDiscussion(tx, of, params.discussion_id), params.note_id);
         return noteView(tx, await changeNote(write, of, id, params.body), of, { site });
       },
@@ -140,7 +140,7 @@ function changesOfNotes(kind: Noteable) {
       conditional: true,
       async handle({ audit, unlessModified, ...write }) {
         const { tx, params } = write;
-        const of = await writableNotes(kind, tx, write);
+        const of = await writableItem(kind, tx, write);
         const { id } = noteIn(await requireDiscussion(tx, of, params.discussion_id), params.note_id);
         const { updated_at } = await deleteNote(tx, of, id);
         unlessModified(updated_at);

@@ -2,8 +2,9 @@ import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import type { Listing } from "#db/lists/list-page.ts";
 import { order } from "#db/lists/order.ts";
+import type { ItemSeen } from "#domains/planning/items/resource.ts";
 import { noteVisibleIn } from "#domains/planning/items/visibility.ts";
-import { noNote, type NoteRow, notes, type NotesOf } from "#domains/planning/notes/queries.ts";
+import { noNote, type NoteRow, notes } from "#domains/planning/notes/queries.ts";
 import { firstNoteOf } from "./ids.ts";
 
 export const PAGING = {
@@ -13,7 +14,7 @@ export const PAGING = {
 } as const;
 
 /** The first notes of the discussions of an item that an actor may see; the note that began one may be deleted. */
-export const listDiscussions = ({ column, id, container, actor }: NotesOf): Listing => ({
+export const listDiscussions = ({ kind: { column }, id, container, actor }: ItemSeen): Listing => ({
   from: "notes as note",
   sources: [
     {
@@ -26,13 +27,13 @@ export const listDiscussions = ({ column, id, container, actor }: NotesOf): List
 });
 
 /** The notes of an item that an actor may see. */
-const visibleNotes = (db: Db, { column, id, container, actor }: NotesOf) =>
+const visibleNotes = (db: Db, { kind: { column }, id, container, actor }: ItemSeen) =>
   notes(db)
     .where(sql<boolean>`${sql.ref(`note.${column}`)} = ${id}`)
     .where(noteVisibleIn(container, actor));
 
 /** The notes of a discussion of an item, the oldest first. If there are none, it is answered like a missing one. */
-export async function requireDiscussion(db: Db, of: NotesOf, discussionId: string): Promise<[NoteRow, ...NoteRow[]]> {
+export async function requireDiscussion(db: Db, of: ItemSeen, discussionId: string): Promise<[NoteRow, ...NoteRow[]]> {
   const began = firstNoteOf(discussionId);
   if (began === undefined) return noNote();
   const [first, ...others] = await visibleNotes(db, of)
@@ -47,7 +48,7 @@ export const noteIn = (discussion: readonly NoteRow[], id: number): NoteRow =>
   discussion.find((note) => note.id === id) ?? noNote();
 
 /** All notes of the discussions that some notes are the first of, each discussion in the order of its notes. */
-export async function discussionsOf(db: Db, of: NotesOf, firsts: readonly NoteRow[]): Promise<NoteRow[][]> {
+export async function discussionsOf(db: Db, of: ItemSeen, firsts: readonly NoteRow[]): Promise<NoteRow[][]> {
   const ids = firsts.flatMap(({ discussion_id }) => discussion_id ?? []);
   const replies =
     ids.length === 0

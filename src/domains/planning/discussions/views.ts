@@ -1,5 +1,6 @@
 import type { Db } from "#db/database.ts";
-import { noNote, type NoteRow, type NotesOf } from "#domains/planning/notes/queries.ts";
+import type { ItemSeen } from "#domains/planning/items/resource.ts";
+import { noNote, type NoteRow } from "#domains/planning/notes/queries.ts";
 import { type NoteViewer, noteViews } from "#domains/planning/notes/views.ts";
 import type { Discussion } from "./entity.ts";
 import { discussionIdOf } from "./ids.ts";
@@ -8,7 +9,7 @@ import { discussionIdOf } from "./ids.ts";
 export async function discussionViews(
   db: Db,
   discussions: readonly (readonly NoteRow[])[],
-  of: NotesOf,
+  of: ItemSeen,
   viewer: NoteViewer,
 ): Promise<Discussion[]> {
   const views = new Map((await noteViews(db, discussions.flat(), of, viewer)).map((view) => [view.id, view]));
@@ -24,7 +25,7 @@ export async function discussionViews(
 export async function discussionView(
   db: Db,
   rows: readonly NoteRow[],
-  of: NotesOf,
+  of: ItemSeen,
   viewer: NoteViewer,
 ): Promise<Discussion> {
   const [view] = await discussionViews(db, [rows], of, viewer);

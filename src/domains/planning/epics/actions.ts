@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { GroupSeen } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
 import { applyLabels, ofGroup } from "#domains/planning/items/labels.ts";
-import { newMentions, readersOfEpic } from "#domains/planning/items/mentions.ts";
+import { newMentions } from "#domains/planning/items/mentions.ts";
 import type { Tx } from "#db/database.ts";
 import { recordEvent } from "#domains/foundation/events/record.ts";
 import { notify } from "#domains/planning/items/notifications.ts";
@@ -11,10 +11,12 @@ import { stateColumns, statesReached } from "#domains/planning/items/states.ts";
 import { changesOf, recordChanges } from "#domains/planning/items/system-notes.ts";
 import { updateTodos } from "#domains/planning/items/todos.ts";
 import { requireColor } from "#domains/planning/items/colors.ts";
+import { EPIC } from "./kind.ts";
 import type { EpicWrite } from "./new-epic.ts";
 import type { EpicChanges } from "./params.ts";
 import { recordParent } from "./parents.ts";
 import { type EpicRow, epics, lockEpic } from "./queries.ts";
+import { readersOfEpic } from "./readers.ts";
 import { checkConfidential, lockParents, lockParent, placeBelow } from "./tree.ts";
 
 /** Changes an epic. Its time of change stays the same if nothing is different afterwards. */
@@ -28,7 +30,7 @@ export async function changeEpic(write: EpicWrite, params: EpicChanges): Promise
     ...(await parentColumns(write, epic, params)),
   };
   if (columns.confidential !== undefined) await checkConfidential(tx, { ...epic, ...columns });
-  const item = { column: "epic_id", id: epic.id } as const;
+  const item = { kind: EPIC, id: epic.id } as const;
   const isRelabelled = await applyLabels(tx, actor.user.id, ofGroup(group), item, params);
   if (Object.keys(columns).length === 0 && !isRelabelled) return epic;
   await tx
@@ -36,7 +38,7 @@ export async function changeEpic(write: EpicWrite, params: EpicChanges): Promise
     .set({ ...columns, updated_at: sql`now()` })
     .where("id", "=", epic.id)
     .execute();
-  await recordChanges(tx, item, actor.user.id, changesOf("epic", epic, columns));
+  await recordChanges(tx, item, actor.user.id, changesOf(EPIC, epic, columns));
   if (columns.parent_id !== undefined) await recordParent(tx, epic, columns.parent_id, actor.user.id);
   const changed = await epics(tx).where("e.id", "=", epic.id).executeTakeFirstOrThrow();
   const mentions = newMentions(params.description ?? null, epic.description);

@@ -8,6 +8,7 @@ import { referencesTo } from "#domains/planning/items/references.ts";
 import { Issue } from "#domains/planning/issues/entity.ts";
 import { DetailedLabels, LabelsOfItem } from "#domains/planning/labels/entity.ts";
 import type { InheritedDates } from "./dates.ts";
+import { EPIC } from "./kind.ts";
 import type { DescribedEpic, EpicRow } from "./queries.ts";
 
 const exact = { additionalProperties: false };
@@ -103,7 +104,7 @@ export function presentEpic(
   const start = inherited?.start_date ?? null;
   const due = inherited?.due_date ?? null;
   const dueDate = row.due_date_is_fixed ? row.due_date_fixed : due;
-  const url = itemUrl("epic_id", site, path, row.iid);
+  const url = itemUrl(EPIC, site, path, row.iid);
   return {
     id: row.id,
     iid: row.iid,
@@ -130,7 +131,7 @@ export function presentEpic(
     state: row.state,
     web_url: url,
     web_edit_url: `${url}/edit`,
-    references: referencesTo("epic", row.iid, path, from),
+    references: referencesTo(EPIC, row.iid, path, from),
     created_at: row.created_at,
     updated_at: row.updated_at,
     closed_at: row.closed_at,

@@ -7,12 +7,14 @@ import { requireColor } from "#domains/planning/items/colors.ts";
 import { NO_VOTES } from "#domains/planning/items/counts.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
 import { labelsByName, ofGroup } from "#domains/planning/items/labels.ts";
-import { mentionsIn, readersOfEpic } from "#domains/planning/items/mentions.ts";
+import { mentionsIn } from "#domains/planning/items/mentions.ts";
 import { idColumn, nextItemId, type Notifier, notify, sendsMail } from "#domains/planning/items/notifications.ts";
 import { todosOf } from "#domains/planning/items/todos.ts";
 import { presentEpic, type SingleEpic } from "./entity.ts";
+import { EPIC } from "./kind.ts";
 import type { NewEpic } from "./params.ts";
 import { type DescribedEpic, type EpicRow, lockEpic } from "./queries.ts";
+import { readersOfEpic } from "./readers.ts";
 import { lockParents, lockParent, placeBelow } from "./tree.ts";
 import { type EpicViewer, surroundingsOf } from "./views.ts";
 
@@ -87,8 +89,8 @@ async function storeEpic(write: EpicWrite, params: Omit<NewEpic, "id">, parent?:
 /** Queues the mail about a new epic, if there is mail, and returns the id that the epic must have for it. */
 async function announce({ tx, services, actor }: EpicWrite, mentioned: readonly number[]) {
   if (!sendsMail(services)) return undefined;
-  const id = await nextItemId(tx, "epics");
-  await notify(services, tx, { column: "epic_id", id }, actor.user.id, ["created"], { mentioned });
+  const id = await nextItemId(tx, EPIC);
+  await notify(services, tx, { kind: EPIC, id }, actor.user.id, ["created"], { mentioned });
   return id;
 }
 
@@ -127,7 +129,7 @@ async function insertEpic(
       select id, ${draft.author_id}, unnest(${labelIds}::bigint[]), 'add' from epic
     ), happened as (
       ${creationEvent(authorId, { group_id: draft.group_id }, "Epic", sql`select id from epic`)}
-    ), told as (${todosOf("epic_id", sql`select id from epic`, draft.author_id, { mentioned })})
+    ), told as (${todosOf(EPIC, sql`select id from epic`, draft.author_id, { mentioned })})
     select * from epic`.execute(tx);
   const [created] = rows;
   if (!created) throw new Error("an insert without a row");

@@ -3,6 +3,7 @@ import type { Tx } from "#db/database.ts";
 import { fullPath } from "#domains/foundation/namespaces/queries.ts";
 import { referenceIn } from "#domains/planning/items/references.ts";
 import { recordChanges } from "#domains/planning/items/system-notes.ts";
+import { EPIC } from "./kind.ts";
 import type { EpicRow } from "./queries.ts";
 
 interface Named {
@@ -28,10 +29,10 @@ export async function recordParent(
     const say = (on: Named, other: Named, relation: string) =>
       recordChanges(
         tx,
-        { column: "epic_id", id: on.id },
+        { kind: EPIC, id: on.id },
         userId,
-        [`${verb} ${relation} epic ${referenceIn(on.path, "epic", other)}`],
-        { column: "epic_id", id: other.id },
+        [`${verb} ${relation} epic ${referenceIn(on.path, EPIC, other)}`],
+        { kind: EPIC, id: other.id },
       );
     await say(child, parent, "parent");
     await say(parent, child, "child");

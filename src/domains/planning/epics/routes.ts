@@ -4,6 +4,7 @@ import { pageOf } from "#http/paging.ts";
 import { withLabelDetails } from "#domains/planning/labels/views.ts";
 import { changeEpic, deleteEpic } from "./actions.ts";
 import { DetailedEpic, ListedEpic, SingleEpic } from "./entity.ts";
+import { EPIC } from "./kind.ts";
 import { listEpics, PAGING } from "./list.ts";
 import { createEpic } from "./new-epic.ts";
 import { EPICS_API, EpicChanges, EpicFilters, EpicId, EpicView, NewEpic } from "./params.ts";
@@ -24,7 +25,7 @@ export const epics = {
     async handle({ db, group, params, page, ...viewer }) {
       const rows = await page.rows(epicRows(db), listEpics(group, viewer.actor, params));
       const views = await epicViews(db, rows, { ...viewer, group });
-      return withLabelDetails(db, "epic_id", views, viewer, params.with_labels_details);
+      return withLabelDetails(db, EPIC, views, viewer, params.with_labels_details);
     },
   }),
 
@@ -38,7 +39,7 @@ export const epics = {
     returns: DetailedEpic,
     async handle({ db, group, actor, params, site }) {
       const view = await epicView(db, await requireEpic(db, group, actor, params.epic_iid), { actor, site, group });
-      const [epic] = await withLabelDetails(db, "epic_id", [view], { actor }, params.with_labels_details);
+      const [epic] = await withLabelDetails(db, EPIC, [view], { actor }, params.with_labels_details);
       return epic!;
     },
   }),

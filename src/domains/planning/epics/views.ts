@@ -5,7 +5,7 @@ import { namespacesByIds, type NamespaceRow } from "#domains/foundation/namespac
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { summariesOf } from "#domains/identity/users/queries.ts";
 import type { Answer } from "#domains/planning/items/answer.ts";
-import { NO_VOTES, votesOfEpics } from "#domains/planning/items/counts.ts";
+import { NO_VOTES, votesOfItems } from "#domains/planning/items/counts.ts";
 import { withDescriptions } from "#domains/planning/items/descriptions.ts";
 import { isSubscribedTo } from "#domains/planning/items/subscriptions.ts";
 import { issueViews } from "#domains/planning/issues/views.ts";
@@ -13,6 +13,7 @@ import { labelNamesOf } from "#domains/planning/labels/views.ts";
 import { inheritedDates } from "./dates.ts";
 import { type Epic, type EpicIssue, type IssueOfEpic, presentEpic, type SingleEpic } from "./entity.ts";
 import type { IssueOfEpicRow, Joined } from "./issues.ts";
+import { EPIC } from "./kind.ts";
 import { type EpicRow, noEpic, parentsOf } from "./queries.ts";
 
 /** The caller, and what links and references are built from. */
@@ -52,8 +53,8 @@ export async function epicViews(db: Db, rows: readonly EpicRow[], viewer: EpicVi
   const ids = rows.map(({ id }) => id);
   const surroundings = await surroundingsOf(db, rows, viewer);
   const dates = await inheritedDates(db, ids, viewer.actor);
-  const labels = await labelNamesOf(db, "epic_id", ids, viewer);
-  const votes = await votesOfEpics(db, ids);
+  const labels = await labelNamesOf(db, EPIC, ids, viewer);
+  const votes = await votesOfItems(db, EPIC, ids);
   return (await withDescriptions(db, "epics", rows, viewer)).map((row) =>
     presentEpic(row, {
       ...surroundings(row),
@@ -67,7 +68,7 @@ export async function epicViews(db: Db, rows: readonly EpicRow[], viewer: EpicVi
 /** One epic by itself. */
 export async function epicView(db: Db, row: EpicRow, viewer: EpicViewer): Promise<SingleEpic> {
   const [view] = await epicViews(db, [row], viewer);
-  const subscribed = await isSubscribedTo(db, { column: "epic_id", id: row.id }, viewer.actor);
+  const subscribed = await isSubscribedTo(db, { kind: EPIC, id: row.id }, viewer.actor);
   return view ? { ...view, subscribed } : noEpic();
 }
 

@@ -6,7 +6,7 @@ import type { Tx } from "#db/database.ts";
 import { unprocessable } from "#lib/refusal.ts";
 import { recordEvent } from "#domains/foundation/events/record.ts";
 import { applyLabels, ofProject } from "#domains/planning/items/labels.ts";
-import { newMentions, readersOfIssue } from "#domains/planning/items/mentions.ts";
+import { newMentions } from "#domains/planning/items/mentions.ts";
 import { notify } from "#domains/planning/items/notifications.ts";
 import { refuseDeletion } from "#domains/planning/items/rights.ts";
 import { stateColumns, statesReached } from "#domains/planning/items/states.ts";
@@ -20,8 +20,10 @@ import {
   setPeople,
 } from "#domains/planning/items/assignees.ts";
 import { namedMilestone } from "#domains/planning/milestones/of-items.ts";
+import { ISSUE } from "./kind.ts";
 import type { IssueChanges } from "./params.ts";
 import { type IssueRow, issues, lockIssue } from "./queries.ts";
+import { readersOfIssue } from "./readers.ts";
 import { type IssueWrite, permittedChanges } from "./rights.ts";
 import { taskColumns } from "#domains/planning/items/tasks.ts";
 
@@ -38,7 +40,7 @@ export async function changeIssue(write: IssueWrite, params: Static<typeof Issue
     ...stateColumns(issue, actor, changes.state_event),
   };
   if (changes.confidential === false && issue.confidential) await refuseInConfidentialEpic(tx, issue.id);
-  const item = { column: "issue_id", id: issue.id } as const;
+  const item = { kind: ISSUE, id: issue.id } as const;
   const isRelabelled = await relabel(write, issue.id, changes);
   const { added, removed } = await reassign(tx, issue, changes);
   const isReassigned = added.length > 0 || removed.length > 0;
@@ -49,7 +51,7 @@ export async function changeIssue(write: IssueWrite, params: Static<typeof Issue
     .set({ ...columns, updated_at: sql`now()` })
     .where("id", "=", issue.id)
     .execute();
-  await recordChanges(tx, item, actor.user.id, changesOf("issue", issue, columns));
+  await recordChanges(tx, item, actor.user.id, changesOf(ISSUE, issue, columns));
   const changed = await issues(tx).where("i.id", "=", issue.id).executeTakeFirstOrThrow();
   const mentions = newMentions(changes.description ?? null, issue.description);
   const mentioned = await readersOfIssue(tx, changed, mentions);
@@ -94,13 +96,13 @@ async function reassign(tx: Tx, { id, project_id }: IssueRow, changes: Changes):
   return setPeople(
     tx,
     "issue_assignees",
-    { column: "issue_id", id },
+    { kind: ISSUE, id },
     await possibleAssignees(tx, project_id, "issues", named),
   );
 }
 
 const relabel = ({ tx, actor, project }: IssueWrite, id: number, changes: Changes): Promise<boolean> =>
-  applyLabels(tx, actor.user.id, ofProject(project), { column: "issue_id", id }, changes);
+  applyLabels(tx, actor.user.id, ofProject(project), { kind: ISSUE, id }, changes);
 
 export async function deleteIssue(tx: Tx, project: ProjectSeen, actor: Actor, iid: number): Promise<IssueRow> {
   const issue = await lockIssue(tx, project, actor, iid);

@@ -18,6 +18,7 @@ import {
 import type { LabelContainer } from "#domains/planning/items/labels.ts";
 import { epicVisibleTo } from "#domains/planning/items/visibility.ts";
 import type { IssueFilters } from "./filter-params.ts";
+import { ISSUE } from "./kind.ts";
 import { inMilestone, ofMilestone } from "#domains/planning/milestones/of-items.ts";
 
 export type Filters = Static<typeof IssueFilters>;
@@ -49,9 +50,9 @@ export function conditionsOf(
       filters.assignee_id !== undefined && assignees.is(filters.assignee_id),
       ...(filters.labels ?? []).map((name) => labels.has(name, project)),
       ofEpic(actor, filters.epic_id),
-      ofMilestone("issue_id", filters.milestone),
-      ofMilestone("issue_id", filters.milestone_id),
-      search?.trim() && searched("issue_id", search, filters.in ?? []),
+      ofMilestone(ISSUE, filters.milestone),
+      ofMilestone(ISSUE, filters.milestone_id),
+      search?.trim() && searched(ISSUE, search, filters.in ?? []),
       ...(filters.not ? excluded(actor, filters.not, project) : []),
     ],
   };
@@ -73,8 +74,8 @@ export function findersOf(
     ...people.map(assignees.idsOf),
     ...authorsOf(actor, filters).map((author) => sql`(select i.id from issues i where i.author_id = ${author})`),
     typeof epic_id === "number" && sql`(select t.issue_id as id from epic_issues t where t.epic_id = ${epic_id})`,
-    inMilestone("issue_id", filters.milestone, project),
-    inMilestone("issue_id", filters.milestone_id, project),
+    inMilestone(ISSUE, filters.milestone, project),
+    inMilestone(ISSUE, filters.milestone_id, project),
   ];
 }
 
@@ -107,8 +108,8 @@ const DUE: Readonly<Record<NonNullable<Filters["due_date"]>, Condition>> = {
   next_month_and_previous_two_weeks: within(`${TODAY} - 14`, `${truncated("month")} + interval '2 months'`),
 };
 
-const assignees = peopleFilters("issue_id", "issue_assignees");
-const labels = labelFilters("issue_id");
+const assignees = peopleFilters(ISSUE, "issue_assignees");
+const labels = labelFilters(ISSUE);
 
 type Authors = Pick<Filters, "scope" | "author_id" | "author_username">;
 type Assignees = Pick<Filters, "scope" | "assignee_username">;
@@ -147,8 +148,8 @@ function excluded(actor: Actor | null, without: Without, project: LabelContainer
     iids && sql`i.iid = any(${iids}::integer[])`,
     weight !== undefined && sql`i.weight = ${weight}`,
     ofEpic(actor, epic_id),
-    ofMilestone("issue_id", milestone),
-    ofMilestone("issue_id", milestone_id),
+    ofMilestone(ISSUE, milestone),
+    ofMilestone(ISSUE, milestone_id),
   ];
   // A row without a value does not have the excluded one.
   return some.map((condition) => condition && sql<boolean>`(${condition}) is not true`);

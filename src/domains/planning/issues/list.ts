@@ -9,6 +9,7 @@ import { isOpenOrOwn, issuesSeenIn, issueVisibleIn, issueVisibleTo } from "#doma
 import { ofProject } from "#domains/planning/items/labels.ts";
 import { inSubtree } from "#domains/planning/items/subtree.ts";
 import { conditionsOf, type Filters, findersOf } from "./conditions.ts";
+import { ISSUE } from "./kind.ts";
 import { dueDateOfMilestone } from "#domains/planning/milestones/of-items.ts";
 
 const newest = order("i.created_at", "timestamptz");
@@ -31,7 +32,7 @@ const OF_PROJECT = {
   title: order("i.title", "text"),
 };
 
-const milestoneDue = order(dueDateOfMilestone("issue_id"), "date", { ...emptyLast, scannedBy: newest });
+const milestoneDue = order(dueDateOfMilestone(ISSUE), "date", { ...emptyLast, scannedBy: newest });
 
 /** The orders of every list of issues. No index has the votes, so popularity means newest first. */
 export const PAGING = {

@@ -13,6 +13,7 @@ import { recordChanges } from "#domains/planning/items/system-notes.ts";
 import { moveTodos } from "#domains/planning/items/todos.ts";
 import { possibleAssignees } from "#domains/planning/items/assignees.ts";
 import { milestoneInTarget } from "#domains/planning/milestones/of-items.ts";
+import { ISSUE } from "./kind.ts";
 import { insertIssue } from "./new-issue.ts";
 import type { IssueMove } from "./params.ts";
 import { type IssueRow, issues, labelNamesOf, lockIssue, requireIssue } from "./queries.ts";
@@ -82,8 +83,8 @@ interface End {
 async function recordMove({ tx, actor }: IssueWrite, from: End, to: End) {
   const { projects: paths } = await pathsOf(tx, [from.project.id, to.project.id]);
   const record = async (on: End, verb: string, { project, issue }: End) => {
-    const body = `${verb} ${referencesTo("issue", issue.iid, paths.get(project.id) ?? "", "").full}`;
-    const [item, other] = [on.issue.id, issue.id].map((id) => ({ column: "issue_id", id }) as const);
+    const body = `${verb} ${referencesTo(ISSUE, issue.iid, paths.get(project.id) ?? "", "").full}`;
+    const [item, other] = [on.issue.id, issue.id].map((id) => ({ kind: ISSUE, id }) as const);
     await recordChanges(tx, item!, actor.user.id, [body], other);
   };
   await record(to, "moved from", from);

@@ -4,20 +4,22 @@ import type { Databases, Db, Tx } from "#db/database.ts";
 import { type AuditEntry, insertAudit } from "#http/audit.ts";
 import type { AuditTarget } from "#http/endpoint.ts";
 import { creationEvent, projectActivity } from "#domains/foundation/events/record.ts";
-import { NO_COUNTS } from "#domains/planning/items/counts.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
 import { labelsByName, type NamedLabel, ofProject } from "#domains/planning/items/labels.ts";
-import { mentionsIn, readersOfIssue } from "#domains/planning/items/mentions.ts";
+import { mentionsIn } from "#domains/planning/items/mentions.ts";
 import { idColumn, mayBeWatched, nextItemId, notify, sendsMail } from "#domains/planning/items/notifications.ts";
 import { todosOf, type ToldPeople } from "#domains/planning/items/todos.ts";
 import { presentMilestone } from "#domains/planning/milestones/entity.ts";
 import type { MilestoneRow } from "#domains/planning/milestones/queries.ts";
 import { namedAssignees, possibleAssignees } from "#domains/planning/items/assignees.ts";
+import { NO_COUNTS } from "./counts.ts";
 import type { SingleIssue } from "./entity.ts";
 import { namedMilestone } from "#domains/planning/milestones/of-items.ts";
+import { ISSUE } from "./kind.ts";
 import type { NewIssue } from "./params.ts";
 import { presentIssue } from "./present.ts";
 import type { DescribedIssue } from "./queries.ts";
+import { readersOfIssue } from "./readers.ts";
 import { type IssueWrite, permittedInNew } from "./rights.ts";
 import { taskColumns } from "#domains/planning/items/tasks.ts";
 import { surroundingsOfNew } from "./views.ts";
@@ -93,8 +95,8 @@ async function insertTogether(
   insertion: Insertion,
   announced: boolean,
 ): Promise<Created> {
-  const id = await nextItemId(tx, "issues");
-  const item = { column: "issue_id", id } as const;
+  const id = await nextItemId(tx, ISSUE);
+  const item = { kind: ISSUE, id } as const;
   if (announced) await notify(write.services, tx, item, insertion.userId, ["created"], insertion.told ?? {});
   if (write.actsForAnother) {
     const entity = { type: "Project", id: draft.project_id } as const;
@@ -171,7 +173,7 @@ export async function insertIssue(
       select id, ${userId}, unnest(${labelIds}::bigint[]), 'add' from issue
     ), happened as (${creationEvent(userId, { project_id: draft.project_id }, "Issue", sql`select id from issue`)}
     ), active as (${projectActivity(draft.project_id)}
-    ), told as (${todosOf("issue_id", sql`select id from issue`, userId, told)}), also as (${also})
+    ), told as (${todosOf(ISSUE, sql`select id from issue`, userId, told)}), also as (${also})
     select * from issue`.execute(db);
   return rows[0]!;
 }

@@ -6,6 +6,7 @@ import { type Page, pageOf } from "#http/paging.ts";
 import { withLabelDetails } from "#domains/planning/labels/views.ts";
 import type { Filters } from "./conditions.ts";
 import { ListedIssue } from "./entity.ts";
+import { ISSUE } from "./kind.ts";
 import { PAGING } from "./list.ts";
 import { issues } from "./queries.ts";
 import { type IssueViewer, issueViews } from "./views.ts";
@@ -22,5 +23,5 @@ interface ListRequest extends IssueViewer {
 export async function pageOfIssues(request: ListRequest, listing: Listing): Promise<Static<typeof ListedIssue>[]> {
   const { db, page, params, ...viewer } = request;
   const views = await issueViews(db, await page.rows(issues(db), listing), viewer);
-  return withLabelDetails(db, "issue_id", views, viewer, params.with_labels_details);
+  return withLabelDetails(db, ISSUE, views, viewer, params.with_labels_details);
 }

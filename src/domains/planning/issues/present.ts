@@ -1,8 +1,9 @@
 import type { UserSummary } from "#domains/identity/users/entity.ts";
-import type { IssueCounts } from "#domains/planning/items/counts.ts";
 import { itemUrl } from "#domains/planning/items/item.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
+import type { IssueCounts } from "./counts.ts";
 import type { Issue } from "./entity.ts";
+import { ISSUE } from "./kind.ts";
 import type { DescribedIssue, IssueRow } from "./queries.ts";
 import { tasksOf } from "#domains/planning/items/tasks.ts";
 
@@ -88,8 +89,8 @@ function presentAddresses({ project_id, iid }: IssueRow, { site, path, from }: I
   const project = `${site}/api/v4/projects/${project_id}`;
   const self = `${project}/issues/${iid}`;
   return {
-    web_url: itemUrl("issue_id", site, path, iid),
-    references: { ...referencesTo("issue", iid, path, from) },
+    web_url: itemUrl(ISSUE, site, path, iid),
+    references: { ...referencesTo(ISSUE, iid, path, from) },
     _links: {
       self,
       notes: `${self}/notes`,

@@ -12,6 +12,7 @@ import { changeIssue, deleteIssue } from "./actions.ts";
 import { SingleIssue } from "./entity.ts";
 import { GroupIssueCountFilters, GroupIssueFilters, IssueCountFilters, IssueFilters } from "./filter-params.ts";
 import { ProjectIssueCountFilters, ProjectIssueFilters } from "./filter-params.ts";
+import { ISSUE } from "./kind.ts";
 import { listEverywhere, listOfGroup, listOfProject } from "./list.ts";
 import { moveIssue, targetOfMove } from "./move.ts";
 import { createIssue } from "./new-issue.ts";
@@ -193,7 +194,7 @@ export const issues = {
     returns: pageOf(UserSummary, { id: "u.id" }),
     async handle({ db, project, actor, params, page, site }) {
       const issue = await requireIssue(db, project, actor, params.issue_iid);
-      const people = participantsOf(db, { column: "issue_id", id: issue.id }, maySeeInternal(project, actor));
+      const people = participantsOf(db, { kind: ISSUE, id: issue.id }, maySeeInternal(project, actor));
       return page(people, presentSummary(site));
     },
   }),

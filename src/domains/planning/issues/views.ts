@@ -6,12 +6,13 @@ import { fullPath, fullPathText } from "#domains/foundation/namespaces/queries.t
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { findAccount, summariesOf } from "#domains/identity/users/queries.ts";
 import type { Answer } from "#domains/planning/items/answer.ts";
-import { issueCounts, NO_COUNTS } from "#domains/planning/items/counts.ts";
 import { withDescriptions } from "#domains/planning/items/descriptions.ts";
 import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
 import { labelNamesOf } from "#domains/planning/labels/views.ts";
+import { issueCounts, NO_COUNTS } from "./counts.ts";
 import type { Issue, SingleIssue } from "./entity.ts";
 import { milestonesOf } from "#domains/planning/milestones/of-items.ts";
+import { ISSUE } from "./kind.ts";
 import { type IssueSurroundings, presentIssue } from "./present.ts";
 import type { IssueRow } from "./queries.ts";
 
@@ -42,10 +43,10 @@ async function viewsOf(db: Db, rows: readonly IssueRow[], viewer: IssueViewer, w
   if (rows.length === 0) return [];
   const surroundings = await surroundingsOf(db, rows, viewer);
   const ids = rows.map(({ id }) => id);
-  const labels = await labelNamesOf(db, "issue_id", ids, viewer);
+  const labels = await labelNamesOf(db, ISSUE, ids, viewer);
   const counts = await issueCounts(db, ids, viewer.actor, withSubscription);
   const others = await othersOf(db, ids, viewer.actor);
-  const milestones = await milestonesOf(db, "issue_id", rows, viewer.site);
+  const milestones = await milestonesOf(db, ISSUE, rows, viewer.site);
   return (await withDescriptions(db, "issues", rows, viewer)).map((row) => {
     const counted = counts.get(row.id) ?? NO_COUNTS;
     const view = presentIssue(row, {

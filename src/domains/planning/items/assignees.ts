@@ -41,7 +41,7 @@ export interface ChangedAssignees {
 export async function setPeople(
   tx: Tx,
   table: PeopleTable,
-  { column, id }: Item,
+  { kind: { column }, id }: Item,
   userIds: readonly number[],
 ): Promise<ChangedAssignees> {
   const [people, item] = [sql.table(table), sql.ref(column)];

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Rows } from "#db/lists/list-page.ts";
 import type { Condition } from "#db/lists/order.ts";
 import { matches } from "#domains/organization/namespaces/search.ts";
-import { idOfRow, type ItemColumn, kindOf, type PeopleTable } from "./item.ts";
+import { idOfRow, type ItemKind, type PeopleTable } from "./item.ts";
 import { isAvailableIn, type LabelContainer } from "./labels.ts";
 
 export const not = (condition: Condition): Condition => sql`not (${condition})`;
@@ -25,8 +25,8 @@ export const userOf = (id: number): Rows => sql`${id}::bigint`;
 export const NOBODY = userOf(0);
 
 /** What a filter by those who are asked to work on the items of a kind means. */
-export function peopleFilters(column: ItemColumn, table: PeopleTable) {
-  const rows = sql`select from ${sql.table(table)} a where ${sql.ref(`a.${column}`)} = ${idOfRow(column)}`;
+export function peopleFilters(kind: ItemKind, table: PeopleTable) {
+  const rows = sql`select from ${sql.table(table)} a where ${sql.ref(`a.${kind.column}`)} = ${idOfRow(kind)}`;
   const isAny = found(rows);
   const includes = (person: Rows): Condition => found(sql`${rows} and a.user_id = ${person}`);
   return {
@@ -38,7 +38,7 @@ export function peopleFilters(column: ItemColumn, table: PeopleTable) {
     },
     /** The ids of the items of somebody. */
     idsOf: (person: Rows): Rows =>
-      sql`(select ${sql.ref(`a.${column}`)} as id from ${sql.table(table)} a where a.user_id = ${person})`,
+      sql`(select ${sql.ref(`a.${kind.column}`)} as id from ${sql.table(table)} a where a.user_id = ${person})`,
   };
 }
 
@@ -47,17 +47,17 @@ const isNamed = (name: string, project: LabelContainer | undefined): Condition =
   project ? sql`l.name = ${name} and ${isAvailableIn(project)}` : sql`l.name = ${name}`;
 
 /** What a filter by the name of a label means for the items of a kind. The label of a link may have been deleted. */
-export function labelFilters(column: ItemColumn) {
+export function labelFilters(kind: ItemKind) {
   const hasLabelThat = (is: Condition): Condition =>
-    found(sql`select from label_links t where ${sql.ref(`t.${column}`)} = ${idOfRow(column)}
+    found(sql`select from label_links t where ${sql.ref(`t.${kind.column}`)} = ${idOfRow(kind)}
       and ${found(sql`select from labels l where l.id = t.label_id and ${is}`)}`);
   return {
     has: (name: string, project?: LabelContainer): Condition =>
       wildcard(name, hasLabelThat(sql`true`)) ?? hasLabelThat(isNamed(name, project)),
     /** The ids of the items that have it. */
     idsOf: (name: string, project?: LabelContainer): Rows => sql`(
-      select ${sql.ref(`t.${column}`)} as id
-      from labels l join label_links t on t.label_id = l.id and ${sql.ref(`t.${column}`)} is not null
+      select ${sql.ref(`t.${kind.column}`)} as id
+      from labels l join label_links t on t.label_id = l.id and ${sql.ref(`t.${kind.column}`)} is not null
       where ${isNamed(name, project)})`,
   };
 }
@@ -65,8 +65,7 @@ export function labelFilters(column: ItemColumn) {
 const PLACES = ["title", "description"] as const;
 
 /** The search text has an index; a search in one place is compared with that place as well. */
-export function searched(column: ItemColumn, search: string, places: readonly (typeof PLACES)[number][]): Condition {
-  const { alias } = kindOf({ column });
+export function searched({ alias }: ItemKind, search: string, places: readonly (typeof PLACES)[number][]): Condition {
   const [place, ...others] = new Set(places);
   const inText = matches(search, sql.ref(`${alias}.search_text`));
   if (place === undefined || others.length > 0) return inText;

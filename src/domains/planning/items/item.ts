@@ -1,10 +1,20 @@
 import { type RawBuilder, sql } from "kysely";
+import type { Db } from "#db/database.ts";
+
+export const ITEM_NAMES = ["Issue", "Epic", "MergeRequest"] as const;
+/** The columns that name an item in the tables of what belongs to one. */
+export const ITEM_COLUMNS = ["issue_id", "epic_id", "merge_request_id"] as const;
+export type ItemColumn = (typeof ITEM_COLUMNS)[number];
 
 export type PeopleTable = "issue_assignees" | "merge_request_assignees" | "merge_request_reviewers";
 
-/** What code for items of any kind has to know of one kind: its names on the wire, in texts and in the database. */
-interface ItemKind {
-  readonly name: "Issue" | "Epic" | "MergeRequest";
+/** People by their names in lower case, or by their ids. */
+export type People = readonly string[] | readonly number[];
+
+/** A kind of item: all that code for items of any kind has to know of it. Each domain says it of its own kinds. */
+export interface ItemKind {
+  /** On the wire and in the audit log. */
+  readonly name: (typeof ITEM_NAMES)[number];
   /** In a sentence and in addresses. */
   readonly word: "issue" | "epic" | "merge request";
   readonly sign: "#" | "&" | "!";
@@ -12,70 +22,55 @@ interface ItemKind {
   readonly table: "issues" | "epics" | "merge_requests";
   /** What rows of the table are called in statements. */
   readonly alias: "i" | "e" | "mr";
+  readonly column: ItemColumn;
+  /** The column in which notes on other items name one of this kind, if any do. */
+  readonly otherColumn?: "other_issue_id" | "other_epic_id";
   /** The tables of those who are asked to work on an item. */
   readonly people: readonly PeopleTable[];
+  /** Those of some people who may see an item, or an internal note on it. */
+  readers(db: Db, id: number, people: People, internal: boolean): Promise<number[]>;
 }
 
-/** The kinds of items by the column that names one in other tables. */
-const KINDS = {
-  issue_id: {
-    ...{ name: "Issue", word: "issue", sign: "#", container: "project" },
-    ...{ table: "issues", alias: "i", people: ["issue_assignees"] },
-  },
-  epic_id: {
-    ...{ name: "Epic", word: "epic", sign: "&", container: "group" },
-    ...{ table: "epics", alias: "e", people: [] },
-  },
-  merge_request_id: {
-    ...{ name: "MergeRequest", word: "merge request", sign: "!", container: "project" },
-    ...{ table: "merge_requests", alias: "mr", people: ["merge_request_assignees", "merge_request_reviewers"] },
-  },
-} as const satisfies Readonly<Record<string, ItemKind>>;
-
-export type ItemColumn = keyof typeof KINDS;
-export type ItemWord = ItemKind["word"];
-export const ITEM_COLUMNS = Object.keys(KINDS) as ItemColumn[];
-export const ITEM_NAMES = Object.values(KINDS).map(({ name }) => name);
-
-/** An item, by the column that names it. */
 export interface Item {
+  readonly kind: ItemKind;
+  readonly id: number;
+}
+
+/** An item as it is stored in a job or a link: by the column that names it. */
+export interface ItemReference {
   readonly column: ItemColumn;
   readonly id: number;
 }
 
-export const kindOf = ({ column }: Pick<Item, "column">): ItemKind => KINDS[column];
-
-export const SIGNS: Readonly<Record<ItemWord, string>> = Object.fromEntries(
-  Object.values(KINDS).map(({ word, sign }) => [word, sign]),
-) as Record<ItemWord, string>;
+/** The item that a reference means. */
+export function itemAt(kinds: readonly ItemKind[], { column, id }: ItemReference): Item {
+  const kind = kinds.find((each) => each.column === column);
+  if (!kind) throw new Error(`no kind of item has the column ${column}`);
+  return { kind, id };
+}
 
 /** The id of the row of a kind, such as `issues as i`. */
-export const idOfRow = (column: ItemColumn): RawBuilder<unknown> => sql.ref(`${KINDS[column].alias}.id`);
+export const idOfRow = ({ alias }: ItemKind): RawBuilder<unknown> => sql.ref(`${alias}.id`);
 
 /** The address of the page of an item in a container with a full path. */
-export function itemUrl(column: ItemColumn, site: string, path: string, iid: number): string {
-  const { table, container } = KINDS[column];
-  return `${site}/${container === "group" ? "groups/" : ""}${path}/-/${table}/${iid}`;
-}
+export const itemUrl = ({ table, container }: ItemKind, site: string, path: string, iid: number): string =>
+  `${site}/${container === "group" ? "groups/" : ""}${path}/-/${table}/${iid}`;
 
 /** The rows of a kind. */
-export const rowsOf = (column: ItemColumn): RawBuilder<unknown> =>
-  sql`${sql.table(KINDS[column].table)} ${sql.ref(KINDS[column].alias)}`;
+export const rowsOf = ({ table, alias }: ItemKind): RawBuilder<unknown> => sql`${sql.table(table)} ${sql.ref(alias)}`;
 
 /** The rows of a kind with what they are in: a project as `p` or a group as `n`. */
-export function rowsInContainer(column: ItemColumn): RawBuilder<unknown> {
-  const { alias, container } = KINDS[column];
-  return container === "project"
-    ? sql`${rowsOf(column)} join projects p on p.id = ${sql.ref(`${alias}.project_id`)}`
-    : sql`${rowsOf(column)} join namespaces n on n.id = ${sql.ref(`${alias}.group_id`)}`;
-}
+export const rowsInContainer = (kind: ItemKind): RawBuilder<unknown> =>
+  kind.container === "project"
+    ? sql`${rowsOf(kind)} join projects p on p.id = ${sql.ref(`${kind.alias}.project_id`)}`
+    : sql`${rowsOf(kind)} join namespaces n on n.id = ${sql.ref(`${kind.alias}.group_id`)}`;
 
 /** The id of the namespace that such a row is in. */
-export const namespaceOfRow = (column: ItemColumn): RawBuilder<unknown> =>
-  sql.ref(KINDS[column].container === "project" ? "p.namespace_id" : "n.id");
+export const namespaceOfRow = ({ container }: ItemKind): RawBuilder<unknown> =>
+  sql.ref(container === "project" ? "p.namespace_id" : "n.id");
 
 /** The same rows, always with their namespace as `n`. */
-export const rowsWithContainer = (column: ItemColumn): RawBuilder<unknown> =>
-  KINDS[column].container === "project"
-    ? sql`${rowsInContainer(column)} join namespaces n on n.id = p.namespace_id`
-    : rowsInContainer(column);
+export const rowsWithContainer = (kind: ItemKind): RawBuilder<unknown> =>
+  kind.container === "project"
+    ? sql`${rowsInContainer(kind)} join namespaces n on n.id = p.namespace_id`
+    : rowsInContainer(kind);

@@ -136,12 +136,12 @@ export async function applyLabels(
   return changeLabels(tx, userId, item, change);
 }
 
-const labelsOf = (tx: Tx, { column, id }: Item): Promise<NamedLabel[]> =>
+const labelsOf = (tx: Tx, { kind, id }: Item): Promise<NamedLabel[]> =>
   tx
     .selectFrom("label_links as t")
     .innerJoin("labels as l", "l.id", "t.label_id")
     .select(["l.id", "l.name"])
-    .where(`t.${column}`, "=", id)
+    .where(`t.${kind.column}`, "=", id)
     .execute();
 
 /** What to do with the labels of an item, by their ids: replace all, or add and remove some. */
@@ -156,13 +156,9 @@ export interface LabelChange {
  * one note. The caller has locked the item, so that its events are in the order of the changes. Returns whether anything
  * changed.
  */
-export async function changeLabels(
-  tx: Tx,
-  userId: number,
-  { column, id }: Item,
-  change: LabelChange,
-): Promise<boolean> {
-  const itemId = sql.ref(column);
+export async function changeLabels(tx: Tx, userId: number, item: Item, change: LabelChange): Promise<boolean> {
+  const { kind, id } = item;
+  const itemId = sql.ref(kind.column);
   const added = [...new Set([...(change.set ?? []), ...(change.add ?? [])])];
   const removed = new Set(change.remove ?? []).difference(new Set(added));
   const isRemoved = change.set
@@ -183,9 +179,9 @@ export async function changeLabels(
     select ${id}, ${userId}, label_id, action from changed order by action, label_id
     returning label_id, action`.execute(tx);
   if (events.length === 0) return false;
-  if (events.some(({ action }) => action === "add")) await refuseTooMany(tx, { column, id });
+  if (events.some(({ action }) => action === "add")) await refuseTooMany(tx, item);
   const idsOf = (action: string) => events.flatMap((event) => (event.action === action ? event.label_id : []));
-  await recordChanges(tx, { column, id }, userId, [labelsChanged(idsOf("add"), idsOf("remove"))]);
+  await recordChanges(tx, item, userId, [labelsChanged(idsOf("add"), idsOf("remove"))]);
   return true;
 }
 

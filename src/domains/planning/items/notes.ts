@@ -28,20 +28,19 @@ export interface CreatedNote {
 }
 
 /** Stores notes on an issue or epic in their order: comments as well as records of changes. */
-export async function createNotes(tx: Tx, { column, id }: Item, drafts: readonly NoteDraft[]): Promise<CreatedNote[]> {
+export async function createNotes(tx: Tx, { kind, id }: Item, drafts: readonly NoteDraft[]): Promise<CreatedNote[]> {
   if (drafts.length === 0) return [];
   return tx
     .insertInto("notes")
     .values(
       drafts.map(({ body, authorId, system = false, internal = false, createdAt, discussionId, other }) => ({
-        [column]: id,
+        [kind.column]: id,
         author_id: authorId,
         body,
         system,
         internal,
         discussion_id: discussionId ?? null,
-        other_issue_id: other?.column === "issue_id" ? other.id : null,
-        other_epic_id: other?.column === "epic_id" ? other.id : null,
+        ...(other?.kind.otherColumn && { [other.kind.otherColumn]: other.id }),
         created_at: createdAt ?? sql<string>`now()`,
         updated_at: createdAt ?? sql<string>`now()`,
       })),

@@ -5,13 +5,13 @@ import { bigints, type Lookup } from "#db/loader.ts";
 import type { JobKind } from "#jobs/kind.ts";
 import { retried } from "#domains/foundation/mails/send.ts";
 import type { Services } from "#services.ts";
-import { type Item, ITEM_COLUMNS } from "./item.ts";
+import { type Item, ITEM_COLUMNS, type ItemKind } from "./item.ts";
 
 const exact = { additionalProperties: false };
 const Ids = Type.Array(Type.Integer());
 
 const notification = {
-  item: Type.Object({ column: Type.Enum(ITEM_COLUMNS), id: Type.Integer() }, exact),
+  item: Type.Object({ column: Type.Enum([...ITEM_COLUMNS]), id: Type.Integer() }, exact),
   /** Who did it; they are not told. */
   author_id: Type.Integer(),
   /** What those who take part in the item or watch its container are told, too. */
@@ -22,7 +22,9 @@ const notification = {
   mentioned: Ids,
 };
 /** What somebody did to an item, by ids: what it says and who may hear of it is decided when it is mailed. */
-export type Notification = Static<Type.TObject<typeof notification>>;
+export interface Notification extends Omit<Static<Type.TObject<typeof notification>>, "item"> {
+  readonly item: Item;
+}
 
 const Queued = Type.Object({ ...notification, after: Type.Integer() }, exact);
 /** Queues the mails to the next people, by their ids. */
@@ -55,7 +57,7 @@ interface Named {
 export async function notify(
   services: Notifier,
   tx: Tx,
-  { column, id }: Item,
+  { kind: { column }, id }: Item,
   authorId: number,
   what: Notification["what"],
   { note_id, assigned = [], unassigned = [], mentioned = [] }: Named,
@@ -70,9 +72,9 @@ export async function notify(
 }
 
 /** The id that an item will have, for a notification that is queued before it: its number is taken last. */
-export async function nextItemId(db: Db, items: "issues" | "epics"): Promise<number> {
+export async function nextItemId(db: Db, { table }: ItemKind): Promise<number> {
   const { rows } = await sql<{ id: number }>`
-    select nextval(pg_get_serial_sequence(${items}, 'id')) as id`.execute(db);
+    select nextval(pg_get_serial_sequence(${table}, 'id')) as id`.execute(db);
   return rows[0]!.id;
 }
 

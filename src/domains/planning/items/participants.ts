@@ -1,14 +1,13 @@
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import { userSummaries } from "#domains/identity/users/queries.ts";
-import { type Item, kindOf } from "./item.ts";
+import type { Item } from "./item.ts";
 
 /**
  * The people who take part in an item: its author, those who are asked to work on it, and those who commented. The
  * author of an internal note is one of them only for those who see such notes.
  */
-export function participantsOf(db: Db, { column, id }: Item, seesInternal: boolean) {
-  const { table, people } = kindOf({ column });
+export function participantsOf(db: Db, { kind: { table, people, column }, id }: Item, seesInternal: boolean) {
   const item = sql.ref(column);
   const taking = [
     sql`select author_id from ${sql.table(table)} where id = ${id}`,

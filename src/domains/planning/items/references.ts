@@ -1,4 +1,4 @@
-import { type ItemWord, SIGNS } from "./item.ts";
+import type { ItemKind } from "./item.ts";
 
 /** What a reference to an issue or epic looks like: `#12`, `project#12`, `group/project#12`; epics have `&`. */
 export interface References {
@@ -9,15 +9,15 @@ export interface References {
 }
 
 /** The references to an item of the container `path`, as seen from `from`; both are full paths. */
-export function referencesTo(kind: ItemWord, iid: number, path: string, from: string): References {
-  const short = `${SIGNS[kind]}${iid}`;
+export function referencesTo({ sign }: ItemKind, iid: number, path: string, from: string): References {
+  const short = `${sign}${iid}`;
   return { short, relative: `${relativePath(path, from)}${short}`, full: `${path}${short}` };
 }
 
 /** The reference to an item in a text on one of the container `from`: short within it, full elsewhere. */
 export function referenceIn(
   from: string,
-  kind: ItemWord,
+  kind: ItemKind,
   { iid, path }: { readonly iid: number; readonly path: string },
 ): string {
   const { short, full } = referencesTo(kind, iid, path, from);

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "#db/database.ts";
 import type { Database } from "#db/types.ts";
 import { removeBatch } from "#domains/foundation/deletions/batches.ts";
-import { type ItemColumn, kindOf } from "./item.ts";
+import type { ItemKind } from "./item.ts";
 
 export type Batch = (tx: Tx, ids: readonly number[]) => Promise<number>;
 
@@ -16,8 +16,7 @@ export const idsIn = (table: keyof Database, container: string) => (containerIds
 export const own = (containerIds: readonly number[]) => sql`select unnest(${containerIds}::bigint[])`;
 
 /** Whatever belongs to the items of deleted containers. It goes first, so that no batch of items takes more rows along. */
-function removalsAround(column: ItemColumn): Batch[] {
-  const { table: items, container, people } = kindOf({ column });
+function removalsAround({ column, table: items, container, people }: ItemKind): Batch[] {
   const itemIds = idsIn(items, `${container}_id`);
   const notesOn = (containerIds: readonly number[]) =>
     sql`select id from notes where ${sql.ref(column)} in (${itemIds(containerIds)})`;
@@ -30,7 +29,6 @@ function removalsAround(column: ItemColumn): Batch[] {
 }
 
 /** The items of deleted containers, with all that belongs to them. */
-export function removalsOfItems(column: ItemColumn): Batch[] {
-  const { table, container } = kindOf({ column });
-  return [...removalsAround(column), removeWhere(table, `${container}_id`, own)];
+export function removalsOfItems(kind: ItemKind): Batch[] {
+  return [...removalsAround(kind), removeWhere(kind.table, `${kind.container}_id`, own)];
 }

@@ -1,45 +1,40 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
 import type { Db, Tx } from "#db/database.ts";
-import { idOfRow, type Item, kindOf, rowsOf } from "./item.ts";
+import { idOfRow, type Item, type ItemKind, rowsOf } from "./item.ts";
 
-/** Whether a user takes part in the row of `issues as i` or `epics as e`: wrote it, works on it or commented on it. */
-export function takesPart(column: Item["column"], userId: RawBuilder<unknown>): RawBuilder<boolean> {
-  const { alias, people } = kindOf({ column });
+/** Whether a user takes part in the row of a kind: wrote it, works on it or commented on it. */
+export function takesPart(kind: ItemKind, userId: RawBuilder<unknown>): RawBuilder<boolean> {
+  const { alias, column, people } = kind;
   const areIn = people.map(
     (table) => sql`or exists (select from ${sql.table(table)} a
-      where ${sql.ref(`a.${column}`)} = ${idOfRow(column)} and a.user_id = ${userId})`,
+      where ${sql.ref(`a.${column}`)} = ${idOfRow(kind)} and a.user_id = ${userId})`,
   );
   return sql`(${sql.ref(`${alias}.author_id`)} = ${userId} ${sql.join(areIn, sql` `)}
-    or exists (select from notes c where ${sql.ref(`c.${column}`)} = ${idOfRow(column)} and not c.system
+    or exists (select from notes c where ${sql.ref(`c.${column}`)} = ${idOfRow(kind)} and not c.system
       and c.author_id = ${userId}))`;
 }
 
-/** Whether a user gets the news of the row of `issues as i` or `epics as e`: as one who takes part, or as they said. */
-export function isSubscribed(column: Item["column"], actor: Actor | null): RawBuilder<boolean> {
+/** Whether a user gets the news of the row of a kind: as one who takes part, or as they said. */
+export function isSubscribed(kind: ItemKind, actor: Actor | null): RawBuilder<boolean> {
   if (!actor) return sql`false`;
   const userId = sql`${actor.user.id}::bigint`;
   return sql`coalesce(
-    (select s.subscribed from subscriptions s where ${sql.ref(`s.${column}`)} = ${idOfRow(column)} and s.user_id = ${userId}),
-    ${takesPart(column, userId)}, false)`;
+    (select s.subscribed from subscriptions s where ${sql.ref(`s.${kind.column}`)} = ${idOfRow(kind)} and s.user_id = ${userId}),
+    ${takesPart(kind, userId)}, false)`;
 }
 
 /** Whether a user gets the news of an item. */
-export async function isSubscribedTo(db: Db, { column, id }: Item, actor: Actor | null): Promise<boolean> {
+export async function isSubscribedTo(db: Db, { kind, id }: Item, actor: Actor | null): Promise<boolean> {
   const { rows } = await sql<{ subscribed: boolean }>`
-    select ${isSubscribed(column, actor)} as subscribed
-    from ${rowsOf(column)} where ${idOfRow(column)} = ${id}`.execute(db);
+    select ${isSubscribed(kind, actor)} as subscribed
+    from ${rowsOf(kind)} where ${idOfRow(kind)} = ${id}`.execute(db);
   return rows[0]?.subscribed ?? false;
 }
 
 /** Records that somebody wants to hear of an item, or no more of it. */
-export async function setSubscription(
-  tx: Tx,
-  { column, id }: Item,
-  userId: number,
-  subscribed: boolean,
-): Promise<void> {
-  const item = sql.ref(column);
+export async function setSubscription(tx: Tx, { kind, id }: Item, userId: number, subscribed: boolean): Promise<void> {
+  const item = sql.ref(kind.column);
   await sql`
     insert into subscriptions (${item}, user_id, subscribed) values (${id}, ${userId}, ${subscribed})
     on conflict (${item}, user_id) where ${item} is not null

@@ -1,5 +1,5 @@
 import type { Tx } from "#db/database.ts";
-import type { Item, ItemWord } from "./item.ts";
+import type { Item, ItemKind } from "./item.ts";
 import { createNotes } from "./notes.ts";
 
 /**
@@ -18,7 +18,7 @@ const dateChanged = (name: string) => (_: unknown, to: unknown) =>
   to === null ? `removed ${name}` : `changed ${name} to ${inWords.format(new Date(String(to)))}`;
 
 /** What is said of a change of each column, in the order of the notes. */
-const SENTENCES: Readonly<Record<string, (from: unknown, to: unknown, name: ItemWord) => string | false>> = {
+const SENTENCES: Readonly<Record<string, (from: unknown, to: unknown, name: ItemKind["word"]) => string | false>> = {
   title: (from, to) => `changed title from **{-${String(from)}-}** to **{+${String(to)}+}**`,
   description: () => "changed the description",
   confidential: (_, to, name) => (to ? `made the ${name} confidential` : `made the ${name} visible to everyone`),
@@ -39,9 +39,9 @@ const SENTENCES: Readonly<Record<string, (from: unknown, to: unknown, name: Item
 };
 
 /** Says what changes with the new values of some columns; columns that nobody would ask about are passed over. */
-export const changesOf = (name: ItemWord, before: Columns, after: Columns): string[] =>
+export const changesOf = ({ word }: ItemKind, before: Columns, after: Columns): string[] =>
   Object.entries(SENTENCES).flatMap(([column, say]) =>
-    column in after ? say(before[column], after[column], name) || [] : [],
+    column in after ? say(before[column], after[column], word) || [] : [],
   );
 
 /** Joins two lists of names to one sentence: `assigned to @ada and @bob and unassigned @eve`. */

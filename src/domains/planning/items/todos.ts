@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "#db/database.ts";
-import type { Item } from "./item.ts";
+import type { Item, ItemKind } from "./item.ts";
 
 /** Whom a change of an item asks to look at it. */
 export interface ToldPeople {
@@ -15,7 +15,7 @@ export interface ToldPeople {
  * mentions. Whoever already has such a to-do pending gets no other.
  */
 export function todosOf(
-  column: Item["column"],
+  { column }: ItemKind,
   item: RawBuilder<unknown>,
   authorId: number | null,
   { assigned = [], reviewing = [], mentioned = [] }: ToldPeople,
@@ -36,10 +36,10 @@ export function todosOf(
 export async function updateTodos(tx: Tx, item: Item, userId: number, told: ToldPeople): Promise<void> {
   await completeTodos(tx, item, userId);
   if (!told.assigned?.length && !told.reviewing?.length && !told.mentioned?.length) return;
-  await todosOf(item.column, sql`select ${item.id}::bigint as id`, userId, told).execute(tx);
+  await todosOf(item.kind, sql`select ${item.id}::bigint as id`, userId, told).execute(tx);
 }
 
-async function completeTodos(tx: Tx, { column, id }: Item, userId: number): Promise<void> {
+async function completeTodos(tx: Tx, { kind: { column }, id }: Item, userId: number): Promise<void> {
   await sql`update todos set state = 'done', updated_at = now()
     where ${sql.ref(column)} = ${id} and user_id = ${userId} and state = 'pending'`.execute(tx);
 }
@@ -47,7 +47,7 @@ async function completeTodos(tx: Tx, { column, id }: Item, userId: number): Prom
 /** Marks what people were asked, who are no longer assigned or no longer reviewers, as done. */
 export async function completeAssignments(
   tx: Tx,
-  { column, id }: Item,
+  { kind: { column }, id }: Item,
   userIds: readonly number[],
   action: "assigned" | "review_requested" = "assigned",
 ): Promise<void> {

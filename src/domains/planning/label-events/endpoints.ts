@@ -2,13 +2,20 @@ import Type from "typebox";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { Id } from "#http/params/vocabulary.ts";
-import type { Noteable } from "#domains/planning/notes/noteables.ts";
+import type { ItemResource } from "#domains/planning/items/resource.ts";
 import { LabelEvent } from "./entity.ts";
 import { eventsOf, requireLabelEvent } from "./queries.ts";
 import { labelEventView, labelEventViews } from "./views.ts";
 
 /** The endpoints for the label events of items of one kind. */
-export const labelEventEndpoints = ({ path, one, availability, signedIn: access, params: ofItem, find }: Noteable) => ({
+export const labelEventEndpoints = ({
+  path,
+  one,
+  availability,
+  signedIn: access,
+  params: ofItem,
+  find,
+}: ItemResource) => ({
   list: endpoint({
     method: "GET",
     path: `${path}/resource_label_events`,

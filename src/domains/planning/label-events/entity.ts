@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
-import { ITEM_NAMES, type Item, kindOf } from "#domains/planning/items/item.ts";
+import { type Item, ITEM_NAMES } from "#domains/planning/items/item.ts";
 import { LabelDetails, presentLabelDetails } from "#domains/planning/labels/entity.ts";
 import type { LabelEventRow } from "./queries.ts";
 
@@ -13,7 +13,7 @@ export const LabelEvent = Type.Object(
     id: Type.Integer(),
     user: Nullable(UserSummary),
     created_at: Type.String({ format: "date-time" }),
-    resource_type: Type.Enum(ITEM_NAMES),
+    resource_type: Type.Enum([...ITEM_NAMES]),
     resource_id: Type.Integer({ description: "The id of the issue or epic, not its `iid`" }),
     label: Nullable(LabelDetails),
     action: Type.Enum(["add", "remove"]),
@@ -23,13 +23,13 @@ export const LabelEvent = Type.Object(
 
 export const presentLabelEvent = (
   row: LabelEventRow,
-  { column, id }: Item,
+  { kind, id }: Item,
   user: UserSummary | undefined,
 ): Static<typeof LabelEvent> => ({
   id: row.id,
   user: user ?? null,
   created_at: row.created_at,
-  resource_type: kindOf({ column }).name,
+  resource_type: kind.name,
   resource_id: id,
   label: labelOf(row),
   action: row.action,

@@ -4,13 +4,12 @@ import { groupVisibleTo, visibleTo } from "#access/visible.ts";
 import type { Db } from "#db/database.ts";
 import { missing } from "#lib/refusal.ts";
 import { isAvailableIn, type LabelContainer } from "#domains/planning/items/labels.ts";
-import type { NotesOf } from "#domains/planning/notes/queries.ts";
 
 /**
  * The label events of an item that an actor may see. An event whose label belongs to a project or group that is hidden
  * from the actor is left out; one whose label was deleted stays.
  */
-export const eventsOf = (db: Db, { column, id, labels }: NotesOf, actor: Actor) =>
+export const eventsOf = (db: Db, { kind: { column }, id, labels }: ItemSeen, actor: Actor) =>
   db
     .selectFrom("label_events as v")
     .leftJoin("labels as l", "l.id", "v.label_id")
@@ -28,8 +27,9 @@ function isReadable(container: LabelContainer, actor: Actor): RawBuilder<boolean
     or exists (select from namespaces n where n.id = l.group_id and ${groupVisibleTo(actor)}))`;
 }
 
-export async function requireLabelEvent(db: Db, of: NotesOf, actor: Actor, id: number): Promise<LabelEventRow> {
+export async function requireLabelEvent(db: Db, of: ItemSeen, actor: Actor, id: number): Promise<LabelEventRow> {
   const row = await eventsOf(db, of, actor).where("v.id", "=", id).executeTakeFirst();
   if (!row) throw missing("ResourceLabelEvent");
   return row;
 }
+import type { ItemSeen } from "#domains/planning/items/resource.ts";

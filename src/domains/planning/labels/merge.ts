@@ -1,12 +1,9 @@
 import { sql } from "kysely";
 import type { Tx } from "#db/database.ts";
-import { idOfRow, type ItemColumn, kindOf, rowsOf } from "#domains/planning/items/item.ts";
+import { idOfRow, type ItemKind, rowsOf } from "#domains/planning/items/item.ts";
 import type { Namesake } from "#domains/planning/items/namesakes.ts";
 
 const BATCH_ITEMS = 1000;
-
-/** The kinds of items that the labels of a project are on. */
-export const LABELLED = ["issue_id", "merge_request_id"] as const satisfies readonly ItemColumn[];
 
 /**
  * Moves the links and events of a namesake to another label, in the next items of one kind in its project. Returns the
@@ -14,23 +11,23 @@ export const LABELLED = ["issue_id", "merge_request_id"] as const satisfies read
  */
 export async function moveBatchOfLinks(
   tx: Tx,
-  column: ItemColumn,
+  kind: ItemKind,
   { id: from, project_id }: Namesake,
   to: number,
   afterIid: number,
 ): Promise<number | undefined> {
-  const id = idOfRow(column);
+  const id = idOfRow(kind);
   const { rows: batch } = await sql<{ id: number; iid: number }>`
-    select id, iid from ${sql.table(kindOf({ column }).table)} where project_id = ${project_id} and iid > ${afterIid}
+    select id, iid from ${sql.table(kind.table)} where project_id = ${project_id} and iid > ${afterIid}
     order by iid limit ${sql.lit(BATCH_ITEMS)}`.execute(tx);
   if (batch.length === 0 || !(await lockAgainstDeletion(tx, to))) return undefined;
   const { rows: locked } = await sql<{ id: number }>`
-    select ${id} from ${rowsOf(column)} where ${id} = any(${batch.map((row) => row.id)}::bigint[]) and (
-      exists (select from label_links ll where ${sql.ref(`ll.${column}`)} = ${id} and ll.label_id = ${from})
-      or exists (select from label_events ev where ${sql.ref(`ev.${column}`)} = ${id} and ev.label_id = ${from}))
+    select ${id} from ${rowsOf(kind)} where ${id} = any(${batch.map((row) => row.id)}::bigint[]) and (
+      exists (select from label_links ll where ${sql.ref(`ll.${kind.column}`)} = ${id} and ll.label_id = ${from})
+      or exists (select from label_events ev where ${sql.ref(`ev.${kind.column}`)} = ${id} and ev.label_id = ${from}))
     order by 1 for update`.execute(tx);
   const itemIds = locked.map((row) => row.id);
-  if (itemIds.length > 0) await moveLinks(tx, column, itemIds, from, to);
+  if (itemIds.length > 0) await moveLinks(tx, kind, itemIds, from, to);
   return batch.at(-1)?.iid;
 }
 
@@ -39,7 +36,7 @@ async function lockAgainstDeletion(tx: Tx, labelId: number): Promise<boolean> {
   return found !== undefined;
 }
 
-async function moveLinks(tx: Tx, column: ItemColumn, itemIds: readonly number[], from: number, to: number) {
+async function moveLinks(tx: Tx, { column }: ItemKind, itemIds: readonly number[], from: number, to: number) {
   const item = sql.ref(column);
   const of = (alias: string) => sql.ref(`${alias}.${column}`);
   const moved = sql`${item} = any(${itemIds}::bigint[]) and label_id = ${from}`;

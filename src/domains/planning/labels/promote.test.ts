@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { ISSUE } from "#domains/planning/issues/kind.ts";
 import { sql } from "kysely";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { mergeLabels } from "./jobs.ts";
@@ -62,8 +63,8 @@ describe("promoting a label", () => {
     for (const each of [sibling, sibling, below]) issues.push(await on.issue(each, { labels: "bug,kept" }));
 
     assert.equal((await promote(place, label.id)).status, 200);
-    await on.work([mergeLabels], "both are merged", isGone(third.id));
-    await on.work([mergeLabels], "both are merged", isGone(second.id));
+    await on.work([mergeLabels([ISSUE])], "both are merged", isGone(third.id));
+    await on.work([mergeLabels([ISSUE])], "both are merged", isGone(second.id));
     const { links, events } = await linksAndEvents(issues[0]!.id);
     const both = [label.id, kept.id].toSorted((a, b) => a - b);
     assert.deepEqual(links, both);
@@ -84,7 +85,7 @@ describe("promoting a label", () => {
     const issue = await on.issue(place, { labels: "bug" });
     const { status, body } = await promote(place, "bug");
     assert.deepEqual([status, body.id, body.color], [200, ofGroup.id, "#336699"]);
-    await on.work([mergeLabels], "the project's is merged", isGone(own.id));
+    await on.work([mergeLabels([ISSUE])], "the project's is merged", isGone(own.id));
     assert.deepEqual((await linksAndEvents(issue.id)).links, [ofGroup.id]);
   });
 
@@ -99,7 +100,7 @@ describe("promoting a label", () => {
     await sql`insert into label_events (issue_id, label_id, action)
       values (${issue.id}, ${own.id}, 'add'), (${issue.id}, ${own.id}, 'remove')`.execute(app.services.db.write);
     assert.equal((await promote(place, own.id)).status, 200);
-    await on.work([mergeLabels], "the project's is merged", isGone(own.id));
+    await on.work([mergeLabels([ISSUE])], "the project's is merged", isGone(own.id));
     const { links, events } = await linksAndEvents(issue.id);
     assert.deepEqual(links, [ofGroup.id]);
     assert.deepEqual(events.at(-1), [ofGroup.id, "add"], "replayed, the events give the labels");

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { ISSUE } from "#domains/planning/issues/kind.ts";
 import { sql } from "kysely";
 import { jobs } from "#domains/index.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
@@ -82,7 +83,7 @@ describe("deleting a label", () => {
       await until("the deletion waits or is done", async () => isDeleted || (await on.isWaiting()));
       assert.equal(isDeleted, false);
       const add = found.map((label) => label.id);
-      await changeLabels(tx, place.owner.id, { column: "issue_id", id: issue.id }, { add });
+      await changeLabels(tx, place.owner.id, { kind: ISSUE, id: issue.id }, { add });
       return { deletion: started };
     });
     assert.equal((await deletion).status, 204);

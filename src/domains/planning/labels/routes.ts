@@ -7,7 +7,7 @@ import { requirePlannerOfGroup } from "#domains/planning/items/rights.ts";
 import { changeLabel, createLabel, promoteLabel, removeLabel } from "./actions.ts";
 import { countsEverywhere, countsInProject } from "./counts.ts";
 import { Label, presentLabel } from "./entity.ts";
-import { mergeLabels, removeLabelLinks } from "./jobs.ts";
+import { mergeLabelsKind, removeLabelLinks } from "./jobs.ts";
 import { listGroupLabels, listProjectLabels, PAGING } from "./list.ts";
 import {
   GroupLabelChanges,
@@ -131,7 +131,7 @@ export const projectLabels = {
     },
     async handle({ tx, services, project, params, audit }) {
       const label = await promoteLabel(tx, project, params);
-      await services.jobs.add(tx, mergeLabels, { label_id: label.id, name: label.name });
+      await services.jobs.add(tx, mergeLabelsKind, { label_id: label.id, name: label.name });
       audit({ ...targetOf(label), entity: { type: "Project", id: project.id } });
       return presentLabel(label);
     },

@@ -3,7 +3,7 @@ import type { Actor } from "#access/principal.ts";
 import { groupVisibleTo } from "#access/visible.ts";
 import type { Db } from "#db/database.ts";
 import { type Answer, markTruncated } from "#domains/planning/items/answer.ts";
-import { idOfRow, type ItemColumn, rowsWithContainer } from "#domains/planning/items/item.ts";
+import { idOfRow, type ItemKind, rowsWithContainer } from "#domains/planning/items/item.ts";
 import { MAX_LABELS } from "#domains/planning/items/params.ts";
 import { type LabelDetailsRow, presentLabelDetails } from "./entity.ts";
 
@@ -27,25 +27,25 @@ interface Viewer extends Answer {
 /** The names of the labels of some items, sorted. */
 export async function labelNamesOf(
   db: Db,
-  column: ItemColumn,
+  kind: ItemKind,
   ids: readonly number[],
   viewer: Viewer,
 ): Promise<(id: number) => string[]> {
-  const labels = await labelsOf(db, column, ids, false, viewer);
+  const labels = await labelsOf(db, kind, ids, false, viewer);
   return (id) => labels(id).map(({ name }) => name);
 }
 
 /** Presents items of a kind with more of each label than its name, if that is wanted. */
 export async function withLabelDetails<View extends { readonly id: number; readonly labels: string[] }>(
   db: Db,
-  column: ItemColumn,
+  kind: ItemKind,
   views: readonly View[],
   viewer: Viewer,
   isWanted = false,
 ) {
   if (!isWanted) return [...views];
   const ids = views.map(({ id }) => id);
-  const labels = await labelsOf(db, column, ids, true, viewer);
+  const labels = await labelsOf(db, kind, ids, true, viewer);
   return views.map((view) => ({ ...view, labels: labels(view.id).map(presentLabelDetails) }));
 }
 
@@ -55,7 +55,7 @@ export async function withLabelDetails<View extends { readonly id: number; reado
  */
 async function labelsOf(
   db: Db,
-  column: ItemColumn,
+  kind: ItemKind,
   ids: readonly number[],
   withDescription: boolean,
   viewer: Viewer,
@@ -69,10 +69,10 @@ async function labelsOf(
         coalesce(sum(octet_length(${description})) over (), 0)::bigint as bytes
       from unnest(${ids}::bigint[]) item (id)
         cross join lateral (
-          select label_id from label_links where ${sql.ref(column)} = item.id limit ${sql.lit(MAX_LABELS)}
+          select label_id from label_links where ${sql.ref(kind.column)} = item.id limit ${sql.lit(MAX_LABELS)}
         ) link
         join labels l on l.id = link.label_id
-        join (${rowsWithContainer(column)}) on ${idOfRow(column)} = item.id
+        join (${rowsWithContainer(kind)}) on ${idOfRow(kind)} = item.id
       where l.project_id is not null or l.group_id = any(n.traversal_ids)
         or exists (select from namespaces n where n.id = l.group_id and ${groupVisibleTo(viewer.actor)})
     ) labelled`.execute(db);

@@ -19,7 +19,7 @@ export async function createLink<Row extends LinkedItem>(
   { item, other, type }: NewLink<Row>,
   mayCircle: boolean,
 ): Promise<LinkRow> {
-  const refuse = (reason: string) => unprocessable(`${kind.sign}${other.iid} cannot be added: ${reason}`);
+  const refuse = (reason: string) => unprocessable(`${kind.item.sign}${other.iid} cannot be added: ${reason}`);
   if (item.id === other.id) throw refuse("cannot be related to itself");
   if (kind.isFamily(item, other)) throw refuse("it is the parent or a child");
   const [source, target] = type === "is_blocked_by" ? [other, item] : [item, other];
@@ -35,16 +35,16 @@ export async function createLink<Row extends LinkedItem>(
 }
 
 /** Locks both ends, in the order of their ids, so that others who link them wait. */
-async function lockEnds(tx: Tx, { items }: Pick<LinkKind, "items">, ...ids: number[]) {
+async function lockEnds(tx: Tx, { item }: Pick<LinkKind, "item">, ...ids: number[]) {
   const { rows } = await sql`
-    select id from ${sql.table(items)} where id = any(${ids}::bigint[]) order by id for no key update`.execute(tx);
+    select id from ${sql.table(item.table)} where id = any(${ids}::bigint[]) order by id for no key update`.execute(tx);
   if (rows.length < ids.length) throw new Refusal("missing", "404 Not found");
 }
 
 /** Refuses a second link between two items, and one more than an item can have. */
 async function refuseMore(
   tx: Tx,
-  { links, name }: Pick<LinkKind, "links" | "name">,
+  { links, item }: Pick<LinkKind, "links" | "item">,
   sourceId: number,
   targetId: number,
 ) {
@@ -58,9 +58,8 @@ async function refuseMore(
       select target_id, source_id from ${sql.table(links)} where target_id = any(${both}::bigint[])
     ) ends`.execute(tx);
   const { linked = false, most = 0 } = rows[0] ?? {};
-  if (linked) throw conflict(`${name}(s) already assigned`);
-  if (most >= MAX_LINKS)
-    throw unprocessable(`${name === "Issue" ? "An issue" : "An epic"} has at most ${MAX_LINKS} links`);
+  if (linked) throw conflict(`${item.name}(s) already assigned`);
+  if (most >= MAX_LINKS) throw unprocessable(`An ${item.word} has at most ${MAX_LINKS} links`);
 }
 
 /** Deletes a link; another request may have deleted it meanwhile. */

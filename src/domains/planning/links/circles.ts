@@ -16,7 +16,7 @@ export const lockBlocking = (tx: Tx, { links }: Pick<LinkKind, "links">) =>
 /** Refuses a link by which `sourceId` would block `targetId`, if that already blocks it through others. */
 export async function refuseCircle(
   tx: Tx,
-  { links, name }: Pick<LinkKind, "links" | "name">,
+  { links, item }: Pick<LinkKind, "links" | "item">,
   sourceId: number,
   targetId: number,
 ) {
@@ -28,7 +28,7 @@ export async function refuseCircle(
     select coalesce(bool_or(id = ${sourceId}), false) as found, count(*) as visited
     from (select id from blocked limit ${sql.lit(MAX_VISITED + 1)}) visited`.execute(tx);
   const { found = false, visited = 0 } = rows[0] ?? {};
-  const items = `${name.toLowerCase()}s`;
+  const items = `${item.word}s`;
   // Neither text names the items in between, which the caller may not be able to see.
   if (found) throw unprocessable(`The link would close a circle of ${items} that block each other`);
   if (visited > MAX_VISITED) throw unprocessable(`Too many ${items} are blocked to rule out a circle`);

@@ -7,6 +7,7 @@ import { issueVisibleTo } from "#domains/planning/items/visibility.ts";
 import { itemUrl } from "#domains/planning/items/item.ts";
 import type { IssueRow } from "#domains/planning/issues/queries.ts";
 import { pathsOf } from "#domains/planning/issues/views.ts";
+import { ISSUE } from "#domains/planning/issues/kind.ts";
 import type { LinkGraph } from "./entity.ts";
 import { ISSUES, type LinkedItem, type Viewer } from "./kinds.ts";
 import type { LinkRow } from "./queries.ts";
@@ -68,6 +69,6 @@ async function linksAmong(db: Db, ids: readonly number[]) {
 }
 
 const presentNode = ({ id, iid, project_id, title, state, confidential }: IssueRow, path: string, site: string) => ({
-  ...{ id, iid, project_id, title, state, confidential, web_url: itemUrl("issue_id", site, path, iid) },
-  reference: referencesTo("issue", iid, path, path).full,
+  ...{ id, iid, project_id, title, state, confidential, web_url: itemUrl(ISSUE, site, path, iid) },
+  reference: referencesTo(ISSUE, iid, path, path).full,
 });

@@ -4,6 +4,9 @@ import type { Db } from "#db/database.ts";
 import type { Epic } from "#domains/planning/epics/entity.ts";
 import { type EpicRow, visibleEpics } from "#domains/planning/epics/queries.ts";
 import { epicViews } from "#domains/planning/epics/views.ts";
+import { EPIC } from "#domains/planning/epics/kind.ts";
+import type { ItemKind } from "#domains/planning/items/item.ts";
+import { ISSUE } from "#domains/planning/issues/kind.ts";
 import type { Answer } from "#domains/planning/items/answer.ts";
 import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
 import type { Issue, SingleIssue } from "#domains/planning/issues/entity.ts";
@@ -20,10 +23,7 @@ export interface Viewer extends Answer {
 
 /** What links need to know of issues or epics; everything else about links is the same for both. */
 export interface LinkKind<Row extends LinkedItem = LinkedItem, View = unknown> {
-  readonly name: "Issue" | "Epic";
-  readonly column: "issue_id" | "epic_id";
-  readonly sign: "#" | "&";
-  readonly items: "issues" | "epics";
+  readonly item: ItemKind;
   readonly links: "issue_links" | "epic_links";
   /** Whether an actor may see the item whose id a column holds. */
   isVisible(column: string, actor: Actor | null): RawBuilder<boolean>;
@@ -41,10 +41,7 @@ export interface LinkedItem {
 }
 
 export const ISSUES: LinkKind<IssueRow, Issue> = {
-  name: "Issue",
-  column: "issue_id",
-  sign: "#",
-  items: "issues",
+  item: ISSUE,
   links: "issue_links",
   isVisible: (column, actor) => sql`exists (
     select from issues i join projects p on p.id = i.project_id
@@ -63,10 +60,7 @@ export const ISSUES: LinkKind<IssueRow, Issue> = {
 export const SINGLE_ISSUES: LinkKind<IssueRow, SingleIssue> = { ...ISSUES, views: singleIssueViews };
 
 export const EPICS: LinkKind<EpicRow, Epic> = {
-  name: "Epic",
-  column: "epic_id",
-  sign: "&",
-  items: "epics",
+  item: EPIC,
   links: "epic_links",
   isVisible: (column, actor) => sql`exists (
     select from epics e join namespaces n on n.id = e.group_id

@@ -19,7 +19,7 @@ const REVERSED = { relates_to: "relates_to", blocks: "is_blocked_by", is_blocked
 /** Records on both ends of a link that somebody created or deleted it. */
 export async function recordLink(
   tx: Tx,
-  { name, column }: Pick<LinkKind, "name" | "column">,
+  { item }: Pick<LinkKind, "item">,
   { source, target, type }: LinkView<Referenced>,
   userId: number,
   change: "created" | "deleted",
@@ -28,9 +28,9 @@ export async function recordLink(
     const reference = referenceTo(other, one);
     const body =
       change === "created"
-        ? `marked this ${name.toLowerCase()} as ${RELATIONS[relation]} ${reference}`
+        ? `marked this ${item.word} as ${RELATIONS[relation]} ${reference}`
         : `removed the relation with ${reference}`;
-    await recordChanges(tx, { column, id: one.id }, userId, [body], { column, id: other.id });
+    await recordChanges(tx, { kind: item, id: one.id }, userId, [body], { kind: item, id: other.id });
   };
   await record(source, target, type);
   await record(target, source, REVERSED[type]);

@@ -7,6 +7,8 @@ import type { TextLink, TextLinks } from "#lib/markdown/parse.ts";
 import { fullPath, namespacesByIds } from "#domains/foundation/namespaces/queries.ts";
 import { itemUrl } from "#domains/planning/items/item.ts";
 import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
+import { ISSUE } from "#domains/planning/issues/kind.ts";
+import { EPIC } from "#domains/planning/epics/kind.ts";
 
 /** Who reads a text, and the project in which short references are looked up. */
 interface Reader {
@@ -78,7 +80,7 @@ async function issueLinks(db: Databases, references: readonly ItemReference[], r
     from ${namedBy(resolved)} named join issues i on i.project_id = named.container_id and i.iid = named.iid
       join projects p on p.id = i.project_id join namespaces n on n.id = p.namespace_id
     where ${issueVisibleTo(reader.actor)}`.execute(db.write);
-  return linksTo(resolved, rows, "issue", ({ path, iid }) => itemUrl("issue_id", reader.site, path, iid));
+  return linksTo(resolved, rows, "issue", ({ path, iid }) => itemUrl(ISSUE, reader.site, path, iid));
 }
 
 async function epicLinks(db: Databases, references: readonly ItemReference[], reader: Reader): Promise<Links> {
@@ -93,7 +95,7 @@ async function epicLinks(db: Databases, references: readonly ItemReference[], re
     from ${namedBy(resolved)} named join epics e on e.group_id = named.container_id and e.iid = named.iid
       join namespaces n on n.id = e.group_id
     where ${epicVisibleTo(reader.actor)}`.execute(db.write);
-  return linksTo(resolved, rows, "epic", ({ path, iid }) => itemUrl("epic_id", reader.site, path, iid));
+  return linksTo(resolved, rows, "epic", ({ path, iid }) => itemUrl(EPIC, reader.site, path, iid));
 }
 
 interface ResolvedReference extends ItemReference {

@@ -4,19 +4,19 @@ import type { Db, Tx } from "#db/database.ts";
 import type { Filter, Rows } from "#db/lists/list-page.ts";
 import type { Condition } from "#db/lists/order.ts";
 import { isAvailableIn, type LabelContainer, nearestFirst, ofProject } from "#domains/planning/items/labels.ts";
-import { idOfRow, type ItemColumn, kindOf, rowsOf } from "#domains/planning/items/item.ts";
+import { idOfRow, type ItemKind, rowsOf } from "#domains/planning/items/item.ts";
 import { type Milestone, presentMilestone } from "./entity.ts";
 import { availableMilestones, milestones, type MilestoneRow, today } from "./queries.ts";
 
 /** The kinds of items that have milestones. */
-type Planned = Extract<ItemColumn, "issue_id" | "merge_request_id">;
+type Planned = ItemKind & { readonly container: "project" };
 
-const of = (column: Planned, name: string): RawBuilder<unknown> => sql.ref(`${kindOf({ column }).alias}.${name}`);
+const of = ({ alias }: Planned, name: string): RawBuilder<unknown> => sql.ref(`${alias}.${name}`);
 
 /** Whether the row of `milestones as m` is of the project of an item or a group above: projects may be moved away. */
-const isAvailableTo = (column: Planned): Condition => sql`(m.project_id = ${of(column, "project_id")} or exists (
+const isAvailableTo = (kind: Planned): Condition => sql`(m.project_id = ${of(kind, "project_id")} or exists (
   select from projects ip join namespaces above on above.id = ip.namespace_id
-  where ip.id = ${of(column, "project_id")} and m.group_id = any(above.traversal_ids)))`;
+  where ip.id = ${of(kind, "project_id")} and m.group_id = any(above.traversal_ids)))`;
 
 /** What the words of filters mean; milestones without dates are never under way. */
 const WORDS: Readonly<Record<string, Condition>> = {
@@ -39,12 +39,12 @@ function milestoneNamed(value: string | number): Condition {
 }
 
 /** The condition on rows of a kind for a filter by milestone. The offset forces a lookup for each row. */
-export function ofMilestone(column: Planned, value: Value): Filter {
+export function ofMilestone(kind: Planned, value: Value): Filter {
   if (value === undefined || value === "") return undefined;
   const isNone = wordOf(value) === "none";
   const has = sql<boolean>`exists (select from milestones m
-    where m.id = ${of(column, "milestone_id")} and ${isNone ? sql`true` : milestoneNamed(value)}
-      and ${isAvailableTo(column)} offset 0)`;
+    where m.id = ${of(kind, "milestone_id")} and ${isNone ? sql`true` : milestoneNamed(value)}
+      and ${isAvailableTo(kind)} offset 0)`;
   return isNone ? sql`not ${has}` : has;
 }
 
@@ -52,34 +52,34 @@ export function ofMilestone(column: Planned, value: Value): Filter {
  * The ids of the rows of a kind that such a filter finds, of one project or any; most have some milestone, or none. The
  * offsets force a lookup for each milestone.
  */
-export function inMilestone(column: Planned, value: Value, project?: LabelContainer): Rows | undefined {
+export function inMilestone(kind: Planned, value: Value, project?: LabelContainer): Rows | undefined {
   if (value === undefined || ["", "any", "none"].includes(wordOf(value))) return undefined;
   const [available, inProject] =
     project && "project_id" in project
-      ? [isAvailableIn(project, "m"), sql`${of(column, "project_id")} = ${project.project_id}`]
+      ? [isAvailableIn(project, "m"), sql`${of(kind, "project_id")} = ${project.project_id}`]
       : [sql`true`, sql`true`];
   return sql`(select item.id from (select m.id from milestones m where ${milestoneNamed(value)} and ${available} offset 0) m
     cross join lateral (
-      select ${idOfRow(column)} from ${rowsOf(column)} where ${of(column, "milestone_id")} = m.id and ${inProject} offset 0
+      select ${idOfRow(kind)} from ${rowsOf(kind)} where ${of(kind, "milestone_id")} = m.id and ${inProject} offset 0
     ) item)`;
 }
 
-export const dueDateOfMilestone = (column: Planned): RawBuilder<unknown> => sql`(
-  select m.due_date from milestones m where m.id = ${of(column, "milestone_id")} and ${isAvailableTo(column)})`;
+export const dueDateOfMilestone = (kind: Planned): RawBuilder<unknown> => sql`(
+  select m.due_date from milestones m where m.id = ${of(kind, "milestone_id")} and ${isAvailableTo(kind)})`;
 
 /** The milestones of items of a kind, by the ids of the items. */
 export async function milestonesOf(
   db: Db,
-  column: Planned,
+  kind: Planned,
   rows: readonly { readonly id: number; readonly milestone_id: number | null }[],
   site: string,
 ): Promise<ReadonlyMap<number, Milestone>> {
   const ids = rows.filter(({ milestone_id }) => milestone_id !== null).map(({ id }) => id);
   if (ids.length === 0) return new Map();
   const planned = sql<{ item_id: number; milestone_id: number }>`(
-    select ${idOfRow(column)} as item_id, m.id as milestone_id
-    from ${rowsOf(column)} join milestones m on m.id = ${of(column, "milestone_id")}
-    where ${idOfRow(column)} = any(${ids}::bigint[]) and ${isAvailableTo(column)})`;
+    select ${idOfRow(kind)} as item_id, m.id as milestone_id
+    from ${rowsOf(kind)} join milestones m on m.id = ${of(kind, "milestone_id")}
+    where ${idOfRow(kind)} = any(${ids}::bigint[]) and ${isAvailableTo(kind)})`;
   const found = await milestones(db)
     .innerJoin(planned.as("planned"), "planned.milestone_id", "m.id")
     .select("planned.item_id")

@@ -4,25 +4,26 @@ import type { Tx } from "#db/database.ts";
 import type { WriteContext } from "#http/endpoint.ts";
 import { unprocessable } from "#lib/refusal.ts";
 import { type EventPlace, recordEvent } from "#domains/foundation/events/record.ts";
-import { type Item, kindOf } from "#domains/planning/items/item.ts";
-import { mentionsIn, newMentions, readersOfNote } from "#domains/planning/items/mentions.ts";
+import type { Item } from "#domains/planning/items/item.ts";
+import { mentionsIn, newMentions } from "#domains/planning/items/mentions.ts";
 import { createNotes } from "#domains/planning/items/notes.ts";
 import { type Notifier, notify } from "#domains/planning/items/notifications.ts";
+import type { ItemSeen, WritableItem } from "#domains/planning/items/resource.ts";
 import { updateTodos } from "#domains/planning/items/todos.ts";
 import { requireSeesInternal } from "#domains/planning/items/visibility.ts";
 import type { NewNote } from "./params.ts";
-import { lockNote, noNote, type NoteRow, type NotesOf } from "./queries.ts";
-import { refuseChange, refuseIfLocked, refuseRemoval, type WritableNotes } from "./rights.ts";
+import { lockNote, noNote, type NoteRow } from "./queries.ts";
+import { refuseChange, refuseIfLocked, refuseRemoval } from "./rights.ts";
 
 /** A discussion of more is read by nobody, and each list counts and orders them all. */
 const MAX_COMMENTS = 5000;
 
 /** What the audit log says of a note: its number would tell nobody where it is. */
-export const noteTarget = ({ column, place, container, iid }: NotesOf, id: number) =>
+export const noteTarget = ({ kind, place, container, iid }: ItemSeen, id: number) =>
   ({
     type: "Note",
     id,
-    name: `${kindOf({ column }).sign}${iid}`,
+    name: `${kind.sign}${iid}`,
     entity: { type: place === "project" ? "Project" : "Group", id: container.id },
   }) as const;
 
@@ -35,7 +36,7 @@ export interface NoteWrite {
 /** Comments on an issue or epic. A reply names the note that began the discussion. */
 export async function createComment(
   { tx, services, ignored }: NoteWrite,
-  of: WritableNotes,
+  of: WritableItem,
   params: NewNote,
   discussionId?: number,
 ): Promise<NoteRow> {
@@ -51,19 +52,19 @@ export async function createComment(
   const [note] = await createNotes(tx, of, [{ body: params.body, authorId, internal, createdAt, discussionId }]);
   if (!note) return noNote();
   await recordEvent(tx, authorId, "commented", placeOf(of), { type: "Note", id: note.id });
-  const mentioned = await readersOfNote(tx, of, mentionsIn(params.body), internal);
+  const mentioned = await of.kind.readers(tx, of.id, mentionsIn(params.body), internal);
   await updateTodos(tx, of, authorId, { mentioned });
   await notify(services, tx, of, authorId, ["commented"], { note_id: note.id, mentioned });
   return note;
 }
 
-const placeOf = ({ place, container }: NotesOf): EventPlace =>
+const placeOf = ({ place, container }: ItemSeen): EventPlace =>
   place === "project" ? { project_id: container.id } : { group_id: container.id };
 
 /** Changes the body of a note. Its time of change stays the same if the body does. */
 export async function changeNote(
   { tx, services, audit }: Pick<NoteWrite, "tx" | "services"> & Pick<WriteContext, "audit">,
-  of: WritableNotes,
+  of: WritableItem,
   id: number,
   body: string,
 ): Promise<NoteRow> {
@@ -77,13 +78,13 @@ export async function changeNote(
     .where("id", "=", id)
     .returning("updated_at")
     .executeTakeFirstOrThrow();
-  const mentioned = await readersOfNote(tx, of, newMentions(body, note.body), note.internal);
+  const mentioned = await of.kind.readers(tx, of.id, newMentions(body, note.body), note.internal);
   await updateTodos(tx, of, of.actor.user.id, { mentioned });
   await notify(services, tx, of, of.actor.user.id, [], { note_id: id, mentioned });
   return { ...note, body, updated_at };
 }
 
-export async function deleteNote(tx: Tx, of: WritableNotes, id: number): Promise<NoteRow> {
+export async function deleteNote(tx: Tx, of: WritableItem, id: number): Promise<NoteRow> {
   const note = await lockNote(tx, of, id);
   refuseRemoval(of, note);
   await tx.deleteFrom("notes").where("id", "=", id).execute();
@@ -95,7 +96,7 @@ export async function deleteNote(tx: Tx, of: WritableNotes, id: number): Promise
  * the comment is internal: the time would tell of it to those who may not read it.
  */
 async function lockItem(tx: Tx, item: Item, internal: boolean) {
-  const table = sql.table(kindOf(item).table);
+  const table = sql.table(item.kind.table);
   await (
     internal
       ? sql`select from ${table} where id = ${item.id} for no key update`
@@ -103,13 +104,13 @@ async function lockItem(tx: Tx, item: Item, internal: boolean) {
   ).execute(tx);
 }
 
-async function refuseMore(tx: Tx, { column, id }: NotesOf) {
+async function refuseMore(tx: Tx, { kind, id }: ItemSeen) {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from (
-      select from notes where ${sql.ref(column)} = ${id} and not system limit ${sql.lit(MAX_COMMENTS)}) some_notes`.execute(
+      select from notes where ${sql.ref(kind.column)} = ${id} and not system limit ${sql.lit(MAX_COMMENTS)}) some_notes`.execute(
     tx,
   );
   if ((rows[0]?.count ?? 0) >= MAX_COMMENTS) {
-    throw unprocessable(`An ${kindOf({ column }).word} has at most ${MAX_COMMENTS} comments`);
+    throw unprocessable(`An ${kind.word} has at most ${MAX_COMMENTS} comments`);
   }
 }

@@ -1,18 +1,18 @@
 import Type from "typebox";
 import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
+import { type ItemResource, writableItem } from "#domains/planning/items/resource.ts";
 import { changeNote, createComment, deleteNote, noteTarget } from "./actions.ts";
 import { Note } from "./entity.ts";
 import { listNotes, PAGING } from "./list.ts";
-import { type Noteable, writableNotes } from "./noteables.ts";
 import { note, noteBody, noteDraft, noteFilters } from "./params.ts";
 import { notes, requireNote } from "./queries.ts";
 import { noteView, noteViews } from "./views.ts";
 
 /** The endpoints for the notes on items of one kind. */
-export const noteEndpoints = (kind: Noteable) => ({ ...readEndpoints(kind), ...writeEndpoints(kind) });
+export const noteEndpoints = (kind: ItemResource) => ({ ...readEndpoints(kind), ...writeEndpoints(kind) });
 
-function readEndpoints({ path, one, availability, reader, params: { properties: ofItem }, find }: Noteable) {
+function readEndpoints({ path, one, availability, reader, params: { properties: ofItem }, find }: ItemResource) {
   return {
     list: endpoint({
       method: "GET",
@@ -44,7 +44,7 @@ function readEndpoints({ path, one, availability, reader, params: { properties: 
   };
 }
 
-function writeEndpoints(kind: Noteable) {
+function writeEndpoints(kind: ItemResource) {
   const { path, one, availability, writer } = kind;
   const ofItem = kind.params.properties;
   return {
@@ -58,7 +58,7 @@ function writeEndpoints(kind: Noteable) {
       returns: Note,
       audit: auditedForOthers("note_created"),
       async handle({ site, ...write }) {
-        const of = await writableNotes(kind, write.tx, write);
+        const of = await writableItem(kind, write.tx, write);
         return noteView(write.tx, await createComment(write, of, write.params), of, { site });
       },
     }),
@@ -73,7 +73,7 @@ function writeEndpoints(kind: Noteable) {
       returns: Note,
       audit: auditedForOthers("note_changed"),
       async handle({ site, ...write }) {
-        const of = await writableNotes(kind, write.tx, write);
+        const of = await writableItem(kind, write.tx, write);
         const { note_id, body } = write.params;
         return noteView(write.tx, await changeNote(write, of, note_id, body), of, { site });
       },
@@ -89,7 +89,7 @@ function writeEndpoints(kind: Noteable) {
       audit: "note_deleted",
       conditional: true,
       async handle({ audit, unlessModified, ...write }) {
-        const of = await writableNotes(kind, write.tx, write);
+        const of = await writableItem(kind, write.tx, write);
         const { id, updated_at } = await deleteNote(write.tx, of, write.params.note_id);
         unlessModified(updated_at);
         audit(noteTarget(of, id));

@@ -1,8 +1,9 @@
 import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
-import { ITEM_NAMES, kindOf } from "#domains/planning/items/item.ts";
-import type { NoteRow, NotesOf } from "./queries.ts";
+import { ITEM_NAMES } from "#domains/planning/items/item.ts";
+import type { ItemSeen } from "#domains/planning/items/resource.ts";
+import type { NoteRow } from "./queries.ts";
 
 const exact = { additionalProperties: false };
 const Time = Type.String({ format: "date-time" });
@@ -20,7 +21,7 @@ export const Note = Type.Object(
     updated_at: Time,
     system: Type.Boolean({ description: "Whether it records a change" }),
     noteable_id: Type.Integer({ description: "The id of the issue or epic" }),
-    noteable_type: Type.Enum(ITEM_NAMES),
+    noteable_type: Type.Enum([...ITEM_NAMES]),
     project_id: Nullable(Type.Integer()),
     resolvable: Type.Literal(false),
     confidential: Type.Boolean({ description: "The same as `internal`" }),
@@ -36,7 +37,7 @@ export type Note = Static<typeof Note>;
 
 export const presentNote = (
   row: NoteRow & { readonly body: string },
-  { column, id, iid, project_id }: Pick<NotesOf, "column" | "id" | "iid" | "project_id">,
+  { kind, id, iid, project_id }: Pick<ItemSeen, "kind" | "id" | "iid" | "project_id">,
   author: UserSummary | undefined,
 ): Note => ({
   id: row.id,
@@ -47,7 +48,7 @@ export const presentNote = (
   updated_at: row.updated_at,
   system: row.system,
   noteable_id: id,
-  noteable_type: kindOf({ column }).name,
+  noteable_type: kind.name,
   project_id,
   resolvable: false,
   confidential: row.internal,

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import type { Listing } from "#db/lists/list-page.ts";
 import { order } from "#db/lists/order.ts";
+import type { ItemSeen } from "#domains/planning/items/resource.ts";
 import { noteVisibleIn } from "#domains/planning/items/visibility.ts";
 import type { NoteFilters } from "./params.ts";
-import type { NotesOf } from "./queries.ts";
 
 export const PAGING = {
   id: "note.id",
@@ -16,7 +16,10 @@ export const PAGING = {
 } as const;
 
 /** The notes of an item that an actor may see. */
-export const listNotes = ({ column, id, container, actor }: NotesOf, { activity_filter }: NoteFilters): Listing => ({
+export const listNotes = (
+  { kind: { column }, id, container, actor }: ItemSeen,
+  { activity_filter }: NoteFilters,
+): Listing => ({
   from: "notes as note",
   sources: [
     {

@@ -1,26 +1,24 @@
 import { hasRole } from "#access/containers.ts";
 import { type Actor, isAdministrator } from "#access/principal.ts";
 import { forbidden } from "#lib/refusal.ts";
-import type { NoteRow, NotesOf } from "./queries.ts";
-
-/** The item that notes are written on, by somebody who is signed in. */
-export type WritableNotes = NotesOf & { readonly actor: Actor };
+import type { WritableItem } from "#domains/planning/items/resource.ts";
+import type { NoteRow } from "./queries.ts";
 
 /** Refuses those who may not write where the discussion is locked. */
-export function refuseIfLocked({ locked, actor, container }: WritableNotes) {
+export function refuseIfLocked({ locked, actor, container }: WritableItem) {
   if (locked && !hasRole(actor, container, "guest"))
     throw forbidden("The discussion is locked: only members write in it");
 }
 
 const isAuthor = ({ author_id }: NoteRow, actor: Actor) => author_id === actor.user.id;
 
-export function refuseChange(of: WritableNotes, note: NoteRow) {
+export function refuseChange(of: WritableItem, note: NoteRow) {
   refuseIfLocked(of);
   refuseOfRecord(note);
   if (!isAuthor(note, of.actor) && !isAdministrator(of.actor)) throw forbidden("Only its author changes a note");
 }
 
-export function refuseRemoval(of: WritableNotes, note: NoteRow) {
+export function refuseRemoval(of: WritableItem, note: NoteRow) {
   refuseIfLocked(of);
   refuseOfRecord(note);
   if (!isAuthor(note, of.actor) && !hasRole(of.actor, of.container, "maintainer")) {

@@ -3,8 +3,9 @@ import { presentSummary } from "#domains/identity/users/present.ts";
 import { summariesOf } from "#domains/identity/users/queries.ts";
 import type { Answer } from "#domains/planning/items/answer.ts";
 import { textsOf } from "#domains/planning/items/descriptions.ts";
+import type { ItemSeen } from "#domains/planning/items/resource.ts";
 import { type Note, presentNote } from "./entity.ts";
-import { noNote, type NoteRow, type NotesOf } from "./queries.ts";
+import { noNote, type NoteRow } from "./queries.ts";
 
 export interface NoteViewer extends Answer {
   readonly site: string;
@@ -14,7 +15,7 @@ export interface NoteViewer extends Answer {
 export async function noteViews(
   db: Db,
   rows: readonly NoteRow[],
-  of: NotesOf,
+  of: ItemSeen,
   { site, ...answer }: NoteViewer,
 ): Promise<Note[]> {
   const bodies = await textsOf(
@@ -32,7 +33,7 @@ export async function noteViews(
   });
 }
 
-export async function noteView(db: Db, row: NoteRow, of: NotesOf, viewer: NoteViewer): Promise<Note> {
+export async function noteView(db: Db, row: NoteRow, of: ItemSeen, viewer: NoteViewer): Promise<Note> {
   const [view] = await noteViews(db, [row], of, viewer);
   return view ?? noNote();
 }

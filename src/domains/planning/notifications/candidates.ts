@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import { live } from "#access/levels.ts";
 import { LEVELS } from "#access/roles.ts";
 import type { Db } from "#db/database.ts";
-import { idOfRow, kindOf, rowsWithContainer } from "#domains/planning/items/item.ts";
+import { idOfRow, rowsWithContainer } from "#domains/planning/items/item.ts";
 import type { Notification } from "#domains/planning/items/notifications.ts";
 
 /**
@@ -25,9 +25,9 @@ export async function candidatesOf(db: Db, told: Notification, after: number, mo
 /** Selects the next people of a source: what follows `select`, up to its conditions. */
 type Take = (userId: string, source: RawBuilder<unknown>) => RawBuilder<unknown>;
 
-function participants({ item: { column, id } }: Notification, take: Take): RawBuilder<unknown>[] {
+function participants({ item: { kind, id } }: Notification, take: Take): RawBuilder<unknown>[] {
+  const { table, people, column } = kind;
   const item = sql.ref(column);
-  const { table, people } = kindOf({ column });
   return [
     take("author_id", sql`from ${sql.table(table)} where id = ${id}`),
     ...people.map((each) => take("user_id", sql`from ${sql.table(each)} where ${item} = ${id}`)),
@@ -43,8 +43,8 @@ interface Places {
   readonly invited_ids: readonly number[];
 }
 
-async function placesOf(db: Db, { item: { column, id } }: Notification): Promise<Places> {
-  const projectId = kindOf({ column }).container === "project" ? sql`p.id` : sql`null::bigint`;
+async function placesOf(db: Db, { item: { kind, id } }: Notification): Promise<Places> {
+  const projectId = kind.container === "project" ? sql`p.id` : sql`null::bigint`;
   const { rows } = await sql<Places>`
     select project_id, group_ids, array(
       select distinct unnest(g.traversal_ids) from shares s join namespaces g on g.id = s.with_group_id
@@ -52,7 +52,7 @@ async function placesOf(db: Db, { item: { column, id } }: Notification): Promise
     ) as invited_ids
     from (
       select ${projectId} as project_id, n.traversal_ids as group_ids
-      from ${rowsWithContainer(column)} where ${idOfRow(column)} = ${id}) place`.execute(db);
+      from ${rowsWithContainer(kind)} where ${idOfRow(kind)} = ${id}) place`.execute(db);
   return rows[0] ?? { project_id: null, group_ids: [], invited_ids: [] };
 }
 

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import type { Letter, Paragraph } from "#mail/letter.ts";
 import { fullPath } from "#domains/foundation/namespaces/queries.ts";
-import { idOfRow, itemUrl, kindOf, rowsWithContainer } from "#domains/planning/items/item.ts";
+import { idOfRow, type ItemKind, itemUrl, rowsWithContainer } from "#domains/planning/items/item.ts";
 import type { Notification } from "#domains/planning/items/notifications.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import type { Recipient } from "./recipients.ts";
@@ -29,9 +29,10 @@ export async function notificationLetter(
 ): Promise<Omit<Letter, "id"> | undefined> {
   const facts = await factsOf(db, told);
   if (!facts) return undefined;
-  const { word } = kindOf(told.item);
-  const { short } = referencesTo(word, facts.iid, facts.path, "");
-  const link = itemUrl(told.item.column, site, facts.path, facts.iid);
+  const { kind } = told.item;
+  const { word } = kind;
+  const { short } = referencesTo(kind, facts.iid, facts.path, "");
+  const link = itemUrl(kind, site, facts.path, facts.iid);
   return {
     to: recipient.email,
     subject: `${facts.path} | ${facts.title} (${short})`,
@@ -41,15 +42,13 @@ export async function notificationLetter(
       `${facts.author ?? "Somebody"} ${sentence(told, recipient, word)}.`,
       ...quoteOf(told, facts),
       { label: `The ${word}`, link },
-      `You get this mail because ${REASONS[recipient.reason](kindOf(told.item))}.`,
+      `You get this mail because ${REASONS[recipient.reason](kind)}.`,
       { label: `No more mail about this ${word}`, link: unsubscribe },
     ],
   };
 }
 
-type Kind = ReturnType<typeof kindOf>;
-
-const REASONS: Readonly<Record<Recipient["reason"], (kind: Kind) => string>> = {
+const REASONS: Readonly<Record<Recipient["reason"], (kind: ItemKind) => string>> = {
   mentioned: () => "you were mentioned",
   assigned: ({ word }) => `the ${word} was assigned to you`,
   unassigned: ({ word }) => `the ${word} was assigned to you until now`,
@@ -80,12 +79,12 @@ function quoteOf({ what, note_id, mentioned }: Notification, { text }: Facts): P
   return [{ quote: text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)} …` : text }];
 }
 
-async function factsOf(db: Db, { item: { column, id }, author_id, note_id }: Notification): Promise<Facts | undefined> {
-  const { alias, container } = kindOf({ column });
+async function factsOf(db: Db, { item: { kind, id }, author_id, note_id }: Notification): Promise<Facts | undefined> {
+  const { alias, container } = kind;
   const path = container === "project" ? sql`${fullPath("n")} || '/' || p.path` : fullPath("n");
   const item = sql`
     select ${sql.ref(`${alias}.iid`)}, ${sql.ref(`${alias}.title`)}, ${sql.ref(`${alias}.description`)}, ${path} as path
-    from ${rowsWithContainer(column)} where ${idOfRow(column)} = ${id}`;
+    from ${rowsWithContainer(kind)} where ${idOfRow(kind)} = ${id}`;
   const { rows } = await sql<Facts>`
     select item.iid, item.title, item.path,
       left(case when ${note_id !== undefined} then note.body else item.description end, ${sql.lit(MAX_TEXT + 1)}) as text,

@@ -3,7 +3,7 @@ import { anyone } from "#access/access.ts";
 import { auditedForOthers, endpoint, plain } from "#http/endpoint.ts";
 import { holderOfLink } from "#domains/identity/accounts/access.ts";
 import { pageRefusal, renderForm, renderHidden, renderPage, setPageHeaders } from "#domains/identity/accounts/page.ts";
-import { kindOf } from "#domains/planning/items/item.ts";
+import type { ItemKind } from "#domains/planning/items/item.ts";
 import { readToken, UNSUBSCRIBE, unsubscribe } from "./unsubscribe.ts";
 
 const HTML = plain("text/html; charset=utf-8");
@@ -17,7 +17,8 @@ const unknownLink = () =>
     text: "It is incomplete, or was made before the key of this installation was replaced.",
   });
 
-export const notifications = {
+/** The endpoints that end the mail about an item of some kinds. */
+export const notificationEndpoints = (kinds: readonly ItemKind[]) => ({
   unsubscribePage: endpoint({
     method: "GET",
     mount: "root",
@@ -28,9 +29,9 @@ export const notifications = {
     returns: HTML,
     async handle({ params: { token = "" }, services, setHeader }) {
       setPageHeaders(setHeader);
-      const link = await readToken(services.sealing, token);
+      const link = await readToken(kinds, services.sealing, token);
       if (!link) throw unknownLink();
-      const { word } = kindOf(link.item);
+      const { word } = link.item.kind;
       return renderPage({
         title: `No more mail about this ${word}`,
         text: `You can subscribe to the ${word} again at any time.`,
@@ -51,10 +52,10 @@ export const notifications = {
     audit: auditedForOthers("unsubscribed"),
     async handle({ tx, params: { token = "" }, services, setHeader }) {
       setPageHeaders(setHeader);
-      const link = await readToken(services.sealing, token);
+      const link = await readToken(kinds, services.sealing, token);
       if (!link) throw unknownLink();
       await unsubscribe(tx, link);
       return renderPage({ title: "You get no more mail about it", text: "You can close this page." });
     },
   }),
-};
+});

@@ -10,7 +10,7 @@ import { requireTodo, type TodoRow } from "./queries.ts";
 const BATCH = 5000;
 
 /** Asks the caller to look at an item; refused if they already are asked to. */
-export async function markTodo(tx: Tx, actor: Actor, { column, id }: Item): Promise<TodoRow> {
+export async function markTodo(tx: Tx, actor: Actor, { kind: { column }, id }: Item): Promise<TodoRow> {
   const { rows } = await sql<TodoRow>`
     insert into todos (${sql.ref(column)}, user_id, author_id, action)
     select ${id}, ${actor.user.id}, ${actor.user.id}, 'marked'

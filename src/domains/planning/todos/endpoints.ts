@@ -2,7 +2,6 @@ import Type from "typebox";
 import { signedIn } from "#access/access.ts";
 import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
-import { kindOf } from "#domains/planning/items/item.ts";
 import { completeAll, completeTodo, markTodo } from "./actions.ts";
 import { todoOf } from "./entity.ts";
 import { completeTodos } from "./jobs.ts";
@@ -14,7 +13,7 @@ import { todoView, todoViews } from "./views.ts";
 /** The endpoints for to-dos about items of some kinds. */
 export function todoEndpoints(kinds: readonly TodoKind[]) {
   const Todo = todoOf(kinds.map(({ entity }) => entity));
-  const marks = kinds.map((kind) => [`mark${kindOf(kind).name}`, markEndpoint(kind, kinds, Todo)] as const);
+  const marks = kinds.map((kind) => [`mark${kind.items.kind.name}`, markEndpoint(kind, kinds, Todo)] as const);
   return { ...ownEndpoints(kinds, Todo), ...Object.fromEntries(marks) };
 }
 
@@ -57,11 +56,7 @@ const ownEndpoints = (kinds: readonly TodoKind[], Todo: ReturnType<typeof todoOf
   }),
 });
 
-const markEndpoint = (
-  { column, items, alias }: TodoKind,
-  kinds: readonly TodoKind[],
-  Todo: ReturnType<typeof todoOf>,
-) =>
+const markEndpoint = ({ items, alias }: TodoKind, kinds: readonly TodoKind[], Todo: ReturnType<typeof todoOf>) =>
   endpoint({
     method: "POST",
     path: `${items.path}/todo`,
@@ -74,7 +69,7 @@ const markEndpoint = (
     audit: auditedForOthers("todo_created"),
     unchanged: true,
     async handle({ tx, params, site, ...seen }) {
-      const { id } = await items.find(tx, seen, params);
-      return todoView(tx, kinds, await markTodo(tx, seen.actor, { column, id }), { actor: seen.actor, site });
+      const item = await items.find(tx, seen, params);
+      return todoView(tx, kinds, await markTodo(tx, seen.actor, item), { actor: seen.actor, site });
     },
   });

@@ -13,7 +13,7 @@ const todo = {
   group: Type.Optional(Namespace),
   author: Nullable(UserSummary),
   action_name: Type.Enum([...ACTIONS]),
-  target_type: Type.Enum(ITEM_NAMES),
+  target_type: Type.Enum([...ITEM_NAMES]),
   target_url: Type.String(),
   body: Type.String({ description: "The title of the target" }),
   state: Type.Enum(["pending", "done"]),

@@ -3,7 +3,7 @@ import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import type { Listing } from "#db/lists/list-page.ts";
 import { missing } from "#lib/refusal.ts";
-import { idOfRow, ITEM_COLUMNS, kindOf, namespaceOfRow, rowsInContainer } from "#domains/planning/items/item.ts";
+import { idOfRow, ITEM_COLUMNS, namespaceOfRow, rowsInContainer } from "#domains/planning/items/item.ts";
 import type { TodoKind } from "./kinds.ts";
 import type { TodoFilters } from "./params.ts";
 
@@ -22,16 +22,16 @@ export function listTodos(kinds: readonly TodoKind[], actor: Actor, filters: Tod
   const { action, author_id, project_id, group_id, state, type } = filters;
   const isOwn = sql`t.user_id = ${actor.user.id} and t.state = ${state}`;
   const asked = kinds.filter((kind) => {
-    const { name, container } = kindOf(kind);
+    const { name, container } = kind.items.kind;
     return (type === undefined || type === name) && (project_id === undefined || container === "project");
   });
   return {
     from: "todos as t",
     sources: asked.map((kind) => ({
-      scan: sql`(select t.* from todos t join (${rowsInContainer(kind.column)}) on ${isAbout(kind)}
+      scan: sql`(select t.* from todos t join (${rowsInContainer(kind.items.kind)}) on ${isAbout(kind)}
         where ${isOwn} and ${kind.isVisible(actor)}
           and ${project_id === undefined ? sql`true` : sql`p.id = ${project_id}`}
-          and ${group_id === undefined ? sql`true` : isBelow(namespaceOfRow(kind.column), group_id)})`,
+          and ${group_id === undefined ? sql`true` : isBelow(namespaceOfRow(kind.items.kind), group_id)})`,
     })),
     filters: [
       action !== undefined && sql<boolean>`t.action = ${action}`,
@@ -41,7 +41,7 @@ export function listTodos(kinds: readonly TodoKind[], actor: Actor, filters: Tod
 }
 
 /** Whether the row of `todos as t` is about the row of a kind. */
-const isAbout = ({ column }: TodoKind) => sql<boolean>`${idOfRow(column)} = ${sql.ref(`t.${column}`)}`;
+const isAbout = ({ items: { kind } }: TodoKind) => sql<boolean>`${idOfRow(kind)} = ${sql.ref(`t.${kind.column}`)}`;
 
 /** Whether a namespace is a group or below it. */
 const isBelow = (namespaceId: RawBuilder<unknown>, groupId: number) => sql`${namespaceId} in (
@@ -51,7 +51,7 @@ const isBelow = (namespaceId: RawBuilder<unknown>, groupId: number) => sql`${nam
 export async function requireTodo(db: Db, kinds: readonly TodoKind[], actor: Actor, id: number): Promise<TodoRow> {
   const isVisible = kinds.map(
     (kind) =>
-      sql`exists (select from ${rowsInContainer(kind.column)} where ${isAbout(kind)} and ${kind.isVisible(actor)})`,
+      sql`exists (select from ${rowsInContainer(kind.items.kind)} where ${isAbout(kind)} and ${kind.isVisible(actor)})`,
   );
   const row = await todos(db)
     .where("t.id", "=", id)

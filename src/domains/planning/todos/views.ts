@@ -1,7 +1,6 @@
 import type { Db } from "#db/database.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { summariesOf } from "#domains/identity/users/queries.ts";
-import { kindOf } from "#domains/planning/items/item.ts";
 import type { Todo } from "./entity.ts";
 import type { TodoKind, TodoTarget, TodoViewer } from "./kinds.ts";
 import type { TodoRow } from "./queries.ts";
@@ -15,21 +14,21 @@ export async function todoViews(
 ): Promise<Todo[]> {
   const authorIds = [...new Set(rows.flatMap(({ author_id }) => author_id ?? []))];
   const authors = new Map((await summariesOf(db, authorIds)).map((row) => [row.id, presentSummary(viewer.site)(row)]));
-  const byKind = kinds.map((kind) => ({ kind, about: rows.filter((row) => row[kind.column] !== null) }));
+  const byKind = kinds.map((kind) => ({ kind, about: rows.filter((row) => row[kind.items.kind.column] !== null) }));
   // The same item may be the target of several to-dos.
   const counts = byKind.flatMap(({ kind, about }) => [
-    ...Map.groupBy(about, (row) => row[kind.column])
+    ...Map.groupBy(about, (row) => row[kind.items.kind.column])
       .values()
       .map(({ length }) => length),
   ]);
   const copies = Math.max(1, ...counts);
   const views = new Map<number, Todo>();
   for (const { kind, about } of byKind) {
-    const ids = [...new Set(about.flatMap((row) => row[kind.column] ?? []))];
+    const ids = [...new Set(about.flatMap((row) => row[kind.items.kind.column] ?? []))];
     const found = ids.length === 0 ? [] : await kind.targets(db, ids, { ...viewer, copies });
     const targets = new Map(found.map((each) => [each.target.id, each]));
     for (const row of about) {
-      const target = targets.get(row[kind.column] ?? 0);
+      const target = targets.get(row[kind.items.kind.column] ?? 0);
       if (target) views.set(row.id, presentTodo(row, kind, target, authors.get(row.author_id ?? 0) ?? null));
     }
   }
@@ -48,7 +47,7 @@ function presentTodo(row: TodoRow, kind: TodoKind, { target, ...container }: Tod
     ...container,
     author,
     action_name: row.action,
-    target_type: kindOf(kind).name,
+    target_type: kind.items.kind.name,
     target,
     target_url: target.web_url,
     body: target.title,

@@ -11,7 +11,7 @@ import {
   setPeople,
 } from "#domains/planning/items/assignees.ts";
 import { applyLabels, ofProject } from "#domains/planning/items/labels.ts";
-import { newMentions, readersOfMergeRequest } from "#domains/planning/items/mentions.ts";
+import { newMentions } from "#domains/planning/items/mentions.ts";
 import type { Item, PeopleTable } from "#domains/planning/items/item.ts";
 import { notify } from "#domains/planning/items/notifications.ts";
 import { stateColumns, statesReached } from "#domains/planning/items/states.ts";
@@ -19,9 +19,11 @@ import { assigneesChanged, changesOf, recordChanges, reviewersChanged } from "#d
 import { taskColumns } from "#domains/planning/items/tasks.ts";
 import { completeAssignments, updateTodos } from "#domains/planning/items/todos.ts";
 import { namedMilestone } from "#domains/planning/milestones/of-items.ts";
+import { MERGE_REQUEST } from "./kind.ts";
 import { refuseSameBranch } from "./new-merge-request.ts";
 import type { MergeRequestChanges } from "./params.ts";
 import { type DescribedMergeRequest, lockMergeRequest, type MergeRequestRow, mergeRequests } from "./queries.ts";
+import { readersOfMergeRequest } from "./readers.ts";
 import { type MergeRequestWrite, permittedChanges } from "./rights.ts";
 
 type Changes = Partial<Static<typeof MergeRequestChanges>>;
@@ -37,7 +39,7 @@ export async function changeMergeRequest(
   const before = await lockMergeRequest(tx, project, params.merge_request_iid);
   const changes = permittedChanges(write, before, params);
   const columns = await changedColumns(write, before, changes);
-  const item = { column: "merge_request_id", id: before.id } as const;
+  const item = { kind: MERGE_REQUEST, id: before.id } as const;
   const isRelabelled = await applyLabels(tx, actor.user.id, ofProject(project), item, changes);
   const people = await changePeople(write, item, changes);
   const isReassigned = [people.assignees, people.reviewers].some(
@@ -49,7 +51,7 @@ export async function changeMergeRequest(
     .set({ ...columns, updated_at: sql`now()` })
     .where("id", "=", before.id)
     .execute();
-  await recordChanges(tx, item, actor.user.id, changesOf("merge request", before, columns));
+  await recordChanges(tx, item, actor.user.id, changesOf(MERGE_REQUEST, before, columns));
   const changed = await mergeRequests(tx).where("mr.id", "=", before.id).executeTakeFirstOrThrow();
   await announceChanges(write, item, changed, {
     people,

@@ -16,11 +16,11 @@ import type { LabelContainer } from "#domains/planning/items/labels.ts";
 import { inMilestone, ofMilestone } from "#domains/planning/milestones/of-items.ts";
 import { DRAFT_PATTERN } from "./draft.ts";
 import type { MergeRequestFilters as Filters } from "./filter-params.ts";
+import { MERGE_REQUEST } from "./kind.ts";
 
-const COLUMN = "merge_request_id";
-const assignees = peopleFilters(COLUMN, "merge_request_assignees");
-const reviewers = peopleFilters(COLUMN, "merge_request_reviewers");
-const labels = labelFilters(COLUMN);
+const assignees = peopleFilters(MERGE_REQUEST, "merge_request_assignees");
+const reviewers = peopleFilters(MERGE_REQUEST, "merge_request_reviewers");
+const labels = labelFilters(MERGE_REQUEST);
 
 /** The conditions on rows of `merge_requests as mr` that a request asks for. */
 export function conditionsOf(
@@ -46,8 +46,8 @@ export function conditionsOf(
       assignee_id !== undefined && assignees.is(assignee_id),
       reviewer_id !== undefined && reviewers.is(reviewer_id),
       ...(filters.labels ?? []).map((name) => labels.has(name, project)),
-      ofMilestone(COLUMN, filters.milestone),
-      search?.trim() && searched(COLUMN, search, filters.in ?? []),
+      ofMilestone(MERGE_REQUEST, filters.milestone),
+      search?.trim() && searched(MERGE_REQUEST, search, filters.in ?? []),
       ...(filters.not ? excluded(filters.not, project) : []),
     ],
   };
@@ -64,14 +64,14 @@ export function findersOf(
   const person = (value: number | string | undefined) =>
     typeof value === "number" && value > 0 ? [userOf(value)] : [];
   return [
-    search !== undefined && sql`(select mr.id from merge_requests mr where ${searched(COLUMN, search, [])})`,
+    search !== undefined && sql`(select mr.id from merge_requests mr where ${searched(MERGE_REQUEST, search, [])})`,
     ...names.filter((name) => !isWildcard(name)).map((name) => labels.idsOf(name, project)),
     ...[...assigneesOf(actor, filters), ...person(assignee_id)].map(assignees.idsOf),
     ...[...reviewersOf(actor, filters), ...person(reviewer_id)].map(reviewers.idsOf),
     ...authorsOf(actor, filters).map(
       (author) => sql`(select mr.id from merge_requests mr where mr.author_id = ${author})`,
     ),
-    inMilestone(COLUMN, filters.milestone, project),
+    inMilestone(MERGE_REQUEST, filters.milestone, project),
   ];
 }
 
@@ -120,7 +120,7 @@ function excluded(without: NonNullable<Filters["not"]>, project: LabelContainer 
     assignee_id !== undefined && assignees.is(assignee_id),
     reviewer_id !== undefined && reviewers.is(reviewer_id),
     ...(without.labels ?? []).map((name) => labels.has(name, project)),
-    ofMilestone(COLUMN, without.milestone),
+    ofMilestone(MERGE_REQUEST, without.milestone),
   ];
   // A row without a value does not have the excluded one.
   return some.map((condition) => condition && sql<boolean>`(${condition}) is not true`);

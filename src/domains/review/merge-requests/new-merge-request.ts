@@ -6,13 +6,15 @@ import { conflict, missing, unprocessable } from "#lib/refusal.ts";
 import { namedAssignees, possibleAssignees } from "#domains/planning/items/assignees.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
 import { labelsByName, ofProject } from "#domains/planning/items/labels.ts";
-import { mentionsIn, readersOfMergeRequest } from "#domains/planning/items/mentions.ts";
+import { mentionsIn } from "#domains/planning/items/mentions.ts";
 import { notify } from "#domains/planning/items/notifications.ts";
 import { taskColumns } from "#domains/planning/items/tasks.ts";
 import { updateTodos } from "#domains/planning/items/todos.ts";
 import { namedMilestone } from "#domains/planning/milestones/of-items.ts";
+import { MERGE_REQUEST } from "./kind.ts";
 import type { NewMergeRequest } from "./params.ts";
 import { type MergeRequestRow, mergeRequests } from "./queries.ts";
+import { readersOfMergeRequest } from "./readers.ts";
 import type { MergeRequestWrite } from "./rights.ts";
 
 /** Opens a merge request for a source branch that is at a commit. */
@@ -39,7 +41,7 @@ export async function createMergeRequest(
   });
   const created = await mergeRequests(tx).where("mr.id", "=", id).executeTakeFirstOrThrow();
   const mentioned = await readersOfMergeRequest(tx, created, mentionsIn(params.description ?? null));
-  const item = { column: "merge_request_id", id } as const;
+  const item = { kind: MERGE_REQUEST, id } as const;
   await updateTodos(tx, item, actor.user.id, { assigned, reviewing: reviewers, mentioned });
   const asked = [...new Set([...assigned, ...reviewers])];
   await notify(write.services, tx, item, actor.user.id, ["created"], { assigned: asked, mentioned });

@@ -5,6 +5,7 @@ import { referencesTo } from "#domains/planning/items/references.ts";
 import { tasksOf } from "#domains/planning/items/tasks.ts";
 import { isDraft } from "./draft.ts";
 import type { MergeRequest } from "./entity.ts";
+import { MERGE_REQUEST } from "./kind.ts";
 import type { DescribedMergeRequest } from "./queries.ts";
 
 /** What the view of a merge request shows besides its row. */
@@ -37,7 +38,7 @@ export function presentMergeRequest(row: DescribedMergeRequest, around: Associat
   const assignees = peopleOf(row.assignee_ids);
   const draft = isDraft(row.title);
   const { count, completed } = tasksOf(row);
-  const references = referencesTo("merge request", row.iid, around.path, around.from);
+  const references = referencesTo(MERGE_REQUEST, row.iid, around.path, around.from);
   return {
     ...presentColumns(row),
     ...NOTHING_YET,
@@ -57,7 +58,7 @@ export function presentMergeRequest(row: DescribedMergeRequest, around: Associat
     task_completion_status: { count, completed_count: completed },
     reference: references.short,
     references: { ...references },
-    web_url: itemUrl("merge_request_id", around.site, around.path, row.iid),
+    web_url: itemUrl(MERGE_REQUEST, around.site, around.path, row.iid),
   };
 }
 

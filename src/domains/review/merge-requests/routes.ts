@@ -1,7 +1,6 @@
 import { signedIn } from "#access/access.ts";
-import { inGroup, inProject, type ProjectSeen } from "#access/containers.ts";
-import type { Actor } from "#access/principal.ts";
-import type { Db, Tx } from "#db/database.ts";
+import { inGroup, inProject } from "#access/containers.ts";
+import type { Db } from "#db/database.ts";
 import type { Listing } from "#db/lists/list-page.ts";
 import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { type Page, pageOf } from "#http/paging.ts";
@@ -10,11 +9,11 @@ import { presentSummary } from "#domains/identity/users/present.ts";
 import { participantsOf } from "#domains/planning/items/participants.ts";
 import { maySeeInternal } from "#domains/planning/items/visibility.ts";
 import { withLabelDetails } from "#domains/planning/labels/views.ts";
-import { changeSubscription } from "#domains/planning/subscriptions/actions.ts";
 import { changeMergeRequest, deleteMergeRequest } from "./actions.ts";
 import { headsOf } from "./branches.ts";
 import { ListedMergeRequest, SingleMergeRequest } from "./entity.ts";
 import { GroupMergeRequestFilters, MergeRequestFilters, ProjectMergeRequestFilters } from "./filter-params.ts";
+import { MERGE_REQUEST } from "./kind.ts";
 import { listEverywhere, listOfGroup, listOfProject, PAGING } from "./list.ts";
 import { createMergeRequest } from "./new-merge-request.ts";
 import { MergeRequestChanges, MergeRequestId, NewMergeRequest } from "./params.ts";
@@ -130,33 +129,9 @@ export const mergeRequests = {
     returns: pageOf(UserSummary, { id: "u.id" }),
     async handle({ db, project, actor, params, page, site }) {
       const { id } = await requireMergeRequest(db, project, params.merge_request_iid);
-      const people = participantsOf(db, { column: "merge_request_id", id }, maySeeInternal(project, actor));
+      const people = participantsOf(db, { kind: MERGE_REQUEST, id }, maySeeInternal(project, actor));
       return page(people, presentSummary(site));
     },
-  }),
-
-  subscribe: endpoint({
-    method: "POST",
-    path: "/projects/:id/merge_requests/:merge_request_iid/subscribe",
-    summary: "Get mail about a merge request; 304 if the caller does already",
-    access: inProject("viewer", { feature, signedIn: true }),
-    params: MergeRequestId,
-    returns: SingleMergeRequest,
-    audit: auditedForOthers("subscription_changed"),
-    unchanged: true,
-    handle: ({ params, ...write }) => subscribe(write, params.merge_request_iid, true),
-  }),
-
-  unsubscribe: endpoint({
-    method: "POST",
-    path: "/projects/:id/merge_requests/:merge_request_iid/unsubscribe",
-    summary: "Get no more mail about a merge request; 304 if the caller gets none already",
-    access: inProject("viewer", { feature, signedIn: true }),
-    params: MergeRequestId,
-    returns: SingleMergeRequest,
-    audit: auditedForOthers("subscription_changed"),
-    unchanged: true,
-    handle: ({ params, ...write }) => subscribe(write, params.merge_request_iid, false),
   }),
 };
 
@@ -169,19 +144,7 @@ interface ListRequest extends MergeRequestViewer {
 async function pageOfMergeRequests(request: ListRequest, listing: Listing) {
   const { db, page, params, ...viewer } = request;
   const views = await mergeRequestViews(db, await page.rows(rowsOf(db), listing), viewer);
-  return withLabelDetails(db, "merge_request_id", views, viewer, params.with_labels_details);
-}
-
-interface SubscriptionWrite extends MergeRequestViewer {
-  readonly tx: Tx;
-  readonly project: ProjectSeen;
-  readonly actor: Actor;
-}
-
-async function subscribe(write: SubscriptionWrite, iid: number, subscribed: boolean) {
-  const row = await requireMergeRequest(write.tx, write.project, iid);
-  await changeSubscription(write.tx, write.actor, { column: "merge_request_id", id: row.id }, subscribed);
-  return mergeRequestView(write.tx, row, write);
+  return withLabelDetails(db, MERGE_REQUEST, views, viewer, params.with_labels_details);
 }
 
 const targetOf = ({ id, iid, project_id }: MergeRequestRow) =>

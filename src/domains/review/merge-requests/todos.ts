@@ -2,12 +2,11 @@ import { sql } from "kysely";
 import { visibleTo } from "#access/visible.ts";
 import { inProjects, PROJECT, type TodoKind } from "#domains/planning/todos/kinds.ts";
 import { MergeRequest } from "./entity.ts";
-import { MERGE_REQUESTS } from "./noteable.ts";
+import { MERGE_REQUESTS } from "./resource.ts";
 import { mergeRequests } from "./queries.ts";
 import { mergeRequestViews } from "./views.ts";
 
 export const MERGE_REQUEST_TODOS: TodoKind = {
-  column: "merge_request_id",
   items: MERGE_REQUESTS,
   entity: MergeRequest,
   isVisible: (actor) => visibleTo(actor, { feature: "merge_requests" }),

@@ -3,12 +3,13 @@ import type { Db } from "#db/database.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { summariesOf } from "#domains/identity/users/queries.ts";
 import type { Answer } from "#domains/planning/items/answer.ts";
-import { mergeRequestCounts } from "#domains/planning/items/counts.ts";
+import { itemCounts } from "#domains/planning/items/counts.ts";
 import { withDescriptions } from "#domains/planning/items/descriptions.ts";
 import { pathsOf } from "#domains/planning/issues/views.ts";
 import { labelNamesOf } from "#domains/planning/labels/views.ts";
 import { milestonesOf } from "#domains/planning/milestones/of-items.ts";
 import type { MergeRequest, SingleMergeRequest } from "./entity.ts";
+import { MERGE_REQUEST } from "./kind.ts";
 import { presentMergeRequest } from "./present.ts";
 import type { MergeRequestRow } from "./queries.ts";
 
@@ -56,9 +57,9 @@ async function viewsOf(
   const projectIds = [...rows.map(({ project_id }) => project_id), ...(project ? [project.id] : [])];
   const paths = await pathsOf(db, [...new Set(projectIds)], group?.id);
   const from = (project ? paths.projects.get(project.id) : paths.group) ?? "";
-  const labels = await labelNamesOf(db, "merge_request_id", ids, viewer);
-  const counts = await mergeRequestCounts(db, ids, actor, withSubscription);
-  const milestones = await milestonesOf(db, "merge_request_id", rows, site);
+  const labels = await labelNamesOf(db, MERGE_REQUEST, ids, viewer);
+  const counts = await itemCounts(db, MERGE_REQUEST, ids, actor, withSubscription);
+  const milestones = await milestonesOf(db, MERGE_REQUEST, rows, site);
   return (await withDescriptions(db, "merge_requests", rows, viewer)).map((row) => {
     const path = paths.projects.get(row.project_id) ?? "";
     const counted = counts(row.id);

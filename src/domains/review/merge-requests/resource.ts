@@ -1,13 +1,16 @@
 import { inProject } from "#access/containers.ts";
 import { ofProject } from "#domains/planning/items/labels.ts";
-import { noteable } from "#domains/planning/notes/noteables.ts";
+import { itemResource } from "#domains/planning/items/resource.ts";
+import { SingleMergeRequest } from "./entity.ts";
+import { MERGE_REQUEST } from "./kind.ts";
 import { MergeRequestId } from "./params.ts";
 import { requireMergeRequest } from "./queries.ts";
+import { mergeRequestView } from "./views.ts";
 
 const feature = "merge_requests";
 
-/** What belongs to merge requests as it belongs to issues: notes, discussions, emoji, label events. */
-export const MERGE_REQUESTS = noteable({
+export const MERGE_REQUESTS = itemResource({
+  kind: MERGE_REQUEST,
   path: "/projects/:id/merge_requests/:merge_request_iid",
   params: MergeRequestId,
   one: "a merge request",
@@ -17,9 +20,10 @@ export const MERGE_REQUESTS = noteable({
   writer: inProject("viewer", { feature, signedIn: true, unlessArchived: true }),
   async find(db, { project, actor }, { merge_request_iid }) {
     const { id, iid, discussion_locked } = await requireMergeRequest(db, project, merge_request_iid);
-    return {
-      ...{ column: "merge_request_id", id, iid, project_id: project.id, locked: discussion_locked === true },
-      ...{ place: "project", container: project, labels: ofProject(project), actor },
-    } as const;
+    const item = { kind: MERGE_REQUEST, id, iid, project_id: project.id, locked: discussion_locked === true };
+    return { ...item, place: "project", container: project, labels: ofProject(project), actor };
   },
+  single: SingleMergeRequest,
+  show: async (db, { project, actor, site }, { merge_request_iid }) =>
+    mergeRequestView(db, await requireMergeRequest(db, project, merge_request_iid), { actor, site, project }),
 });

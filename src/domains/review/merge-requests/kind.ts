@@ -1,0 +1,9 @@
+import type { ItemKind } from "#domains/planning/items/item.ts";
+import { readersOfStoredMergeRequest } from "./readers.ts";
+
+export const MERGE_REQUEST = {
+  ...{ name: "MergeRequest", word: "merge request", sign: "!", container: "project" },
+  ...{ table: "merge_requests", alias: "mr", column: "merge_request_id" },
+  people: ["merge_request_assignees", "merge_request_reviewers"],
+  readers: readersOfStoredMergeRequest,
+} as const satisfies ItemKind;
