@@ -47,6 +47,14 @@ export async function requireIssueById(db: Db, actor: Actor, id: number): Promis
   return (await issues(db).where("i.id", "=", id).where(visible).executeTakeFirst()) ?? noIssue();
 }
 
+/** Those of some issues that an actor may see, in no order. */
+export const visibleIssues = (db: Db, actor: Actor | null, ids: readonly number[]): Promise<IssueRow[]> =>
+  issues(db)
+    .innerJoin("projects as p", "p.id", "i.project_id")
+    .where("i.id", "=", sql<number>`any(${ids}::bigint[])`)
+    .where(issueVisibleTo(actor))
+    .execute();
+
 export const noIssue = (): never => {
   throw new Refusal("missing", "404 Not found");
 };

@@ -5,11 +5,11 @@ import type { Db } from "#db/database.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import { issueVisibleTo } from "#domains/planning/items/visibility.ts";
 import { itemUrl } from "#domains/planning/items/item.ts";
-import type { IssueRow } from "#domains/planning/issues/queries.ts";
+import { type IssueRow, visibleIssues } from "#domains/planning/issues/queries.ts";
 import { pathsOf } from "#domains/planning/issues/views.ts";
 import { ISSUE } from "#domains/planning/issues/kind.ts";
 import type { LinkGraph } from "./entity.ts";
-import { ISSUES, type LinkedItem, type Viewer } from "./kinds.ts";
+import type { LinkedItem, Viewer } from "./kinds.ts";
 import type { LinkRow } from "./queries.ts";
 
 /** How far from an issue its graph reaches. */
@@ -30,7 +30,7 @@ export async function linkGraph(
   viewer: Viewer,
 ): Promise<Static<typeof LinkGraph>> {
   const found = await nearestTo(db, viewer.actor, item.id, depth);
-  const rows = await ISSUES.visible(db, viewer.actor, found.slice(0, MAX_NODES));
+  const rows = await visibleIssues(db, viewer.actor, found.slice(0, MAX_NODES));
   const ids = rows.map(({ id }) => id);
   const edges = await linksAmong(db, ids);
   const { projects } = await pathsOf(db, [...new Set(rows.map(({ project_id }) => project_id))]);

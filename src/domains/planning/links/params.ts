@@ -2,12 +2,11 @@ import Type from "typebox";
 import { UNUSED } from "#http/ignored.ts";
 import { DateTime, Id, Nullable } from "#http/params/vocabulary.ts";
 import { GroupId } from "#domains/organization/groups/params.ts";
-import { EpicId } from "#domains/planning/epics/params.ts";
 import { IssueId } from "#domains/planning/issues/params.ts";
 import { MAX_DEPTH } from "./graph.ts";
 import { LINK_TYPES } from "./queries.ts";
 
-const container = (kind: "project" | "group") =>
+export const containerParam = (kind: "project" | "group") =>
   Nullable(
     Type.Union([Id, Type.String({ maxLength: 8192 })], {
       description: `Id or full path of the ${kind} of the target; null is the ${kind} in the path`,
@@ -17,37 +16,17 @@ const container = (kind: "project" | "group") =>
 export const containerOf = <Given extends number | string>(given: Given | null, own: number): Given | number =>
   given === null || given === "" ? own : given;
 
-const LinkTypeParam = Type.Enum([...LINK_TYPES], {
+export const LinkTypeParam = Type.Enum([...LINK_TYPES], {
   default: "relates_to",
   description: "How the item in the path is linked to the target",
 });
-const IgnoredLinkType = Type.Optional(
+export const IgnoredLinkType = Type.Optional(
   Type.String({ ...UNUSED, description: "Ignored: two items have one link at most" }),
 );
 
-export const IssueLinkId = Type.Object({ ...IssueId.properties, issue_link_id: Id });
-export const IssueLinkToDelete = Type.Object({ ...IssueLinkId.properties, link_type: IgnoredLinkType });
-export const NewIssueLink = Type.Object({
-  ...IssueId.properties,
-  target_project_id: container("project"),
-  target_issue_iid: Id,
-  link_type: LinkTypeParam,
-});
 export const GraphDepth = Type.Object({
   ...IssueId.properties,
   depth: Type.Integer({ minimum: 1, maximum: MAX_DEPTH, default: 2, description: "How many links away issues may be" }),
-});
-
-export const EpicLinkToDelete = Type.Object({
-  ...EpicId.properties,
-  related_epic_link_id: Id,
-  link_type: IgnoredLinkType,
-});
-export const NewEpicLink = Type.Object({
-  ...EpicId.properties,
-  target_group_id: container("group"),
-  target_epic_iid: Id,
-  link_type: LinkTypeParam,
 });
 
 const Moment = (description: string) => Type.Optional(Type.String({ ...DateTime, description }));

@@ -1,13 +1,8 @@
 import type { Tx } from "#db/database.ts";
 import { recordChanges } from "#domains/planning/items/system-notes.ts";
-import type { LinkKind } from "./kinds.ts";
+import type { LinkedView, LinkKind } from "./kinds.ts";
 import type { LinkType } from "./queries.ts";
 import type { LinkView } from "./views.ts";
-
-interface Referenced {
-  readonly id: number;
-  readonly references: { readonly short: string; readonly full: string };
-}
 
 const RELATIONS: Readonly<Record<LinkType, string>> = {
   relates_to: "related to",
@@ -20,11 +15,11 @@ const REVERSED = { relates_to: "relates_to", blocks: "is_blocked_by", is_blocked
 export async function recordLink(
   tx: Tx,
   { item }: Pick<LinkKind, "item">,
-  { source, target, type }: LinkView<Referenced>,
+  { source, target, type }: LinkView<LinkedView>,
   userId: number,
   change: "created" | "deleted",
 ) {
-  const record = async (one: Referenced, other: Referenced, relation: LinkType) => {
+  const record = async (one: LinkedView, other: LinkedView, relation: LinkType) => {
     const reference = referenceTo(other, one);
     const body =
       change === "created"
@@ -37,7 +32,7 @@ export async function recordLink(
 }
 
 /** The short reference within one project or group, the full one elsewhere. */
-function referenceTo({ references: { short, full } }: Referenced, { references: from }: Referenced): string {
-  const pathOf = (reference: Referenced["references"]) => reference.full.slice(0, -reference.short.length);
+function referenceTo({ references: { short, full } }: LinkedView, { references: from }: LinkedView): string {
+  const pathOf = (reference: LinkedView["references"]) => reference.full.slice(0, -reference.short.length);
   return pathOf({ short, full }) === pathOf(from) ? short : full;
 }
