@@ -13,6 +13,8 @@ export interface Options {
   readonly projects: number;
   readonly tokens: number;
   readonly issues: number;
+  /** Whether figures are printed without being judged, as those of a smaller run. */
+  readonly report: boolean;
   /** Selects a part of a bench that has several. */
   readonly only?: string;
 }
@@ -28,6 +30,7 @@ export function readOptions(args: readonly string[]): { names: readonly string[]
       projects: { type: "string", default: "40k" },
       tokens: { type: "string", default: "100k" },
       issues: { type: "string", default: "2m" },
+      report: { type: "boolean", default: false },
       only: { type: "string" },
     },
   });
@@ -38,6 +41,7 @@ export function readOptions(args: readonly string[]): { names: readonly string[]
     projects: count(values.projects),
     tokens: count(values.tokens),
     issues: count(values.issues),
+    report: values.report,
     ...(values.only !== undefined && { only: values.only }),
   };
   return { names: positionals, options };
