@@ -28,14 +28,15 @@ const { names, options } = readOptions(process.argv.slice(2));
 const [name = "", ...more] = names;
 const bench = BENCHES[name];
 if (!bench || more.length > 0) {
-  console.error("Usage: npm run bench -- NAME [--rounds 5] [--seconds N] [--users 1m] [--issues 2m] [--only PART] [--report]");
+  console.error(
+    "Usage: npm run bench -- NAME [--rounds 5] [--seconds N] [--users 1m] [--issues 2m] [--only PART] [--report]",
+  );
   console.error(`NAME is one of ${Object.keys(BENCHES).join(", ")}`);
   process.exitCode = 2;
 } else {
   const figures = await bench(options);
   const missed = options.report ? [] : figures.filter((each) => !isMet(each));
-  for (const figure of missed)
-    console.log(`short: ${shown(figure)}, not ${goalOf(figure)}`);
+  for (const figure of missed) console.log(`short: ${shown(figure)}, not ${goalOf(figure)}`);
   console.log(summary(name, figures));
   process.exitCode = missed.length === 0 ? 0 : 1;
 }

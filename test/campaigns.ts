@@ -220,7 +220,7 @@ const bench = (name: string, shows: string, minutes: number, short = SMALL): Cam
   name: `bench-${name}`,
   shows,
   script: "bench",
-  ...{ full: name, short: `${name} ${short}`, minutes: { full: minutes, short: Math.min(minutes, 2) } },
+  ...{ full: name, short: `${name} ${short}`, minutes: { full: minutes, short: 1 } },
   figures: new RegExp(`^(short|${name}): .*$`, "gm"),
 });
 
