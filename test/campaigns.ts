@@ -194,6 +194,13 @@ const DOCUMENTS: readonly Campaign[] = [
     ...{ full: "", short: "", minutes: { full: 2, short: 1 } },
   },
   {
+    name: "new-kind",
+    shows: "what a new kind of item costs: notes, emoji, subscriptions and to-dos by declaring it",
+    script: "test:new-kind",
+    ...{ full: "", short: "", minutes: { full: 1, short: 1 } },
+    figures: /^a new kind: .*$/gm,
+  },
+  {
     name: "clients",
     shows: "python-gitlab, ruby-gitlab and gitbeaker against a running server",
     script: "test:clients",

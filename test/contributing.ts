@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { execFile, execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { promisify } from "node:util";
+import { type Copy, copyRepository } from "./support/copy.ts";
 
 const root = join(import.meta.dirname, "..");
 const GENERATED = [
@@ -17,60 +15,42 @@ const INDEX = "src/domains/organization/index.ts";
 /** Follows the six steps of CONTRIBUTING.md in a copy of the repository: a new resource must not need more. */
 describe("the six steps of CONTRIBUTING.md", { concurrency: 2 }, () => {
   const steps = readSteps(readFileSync(join(root, "CONTRIBUTING.md"), "utf8"));
-  let copy: string;
+  let copy: Copy;
 
   before(async () => {
-    copy = mkdtempSync(join(tmpdir(), "fairlead-contributing-"));
-    const files = git(root, "ls-files", "-z").split("\0").filter(Boolean);
-    for (const file of files) cpSync(join(root, file), join(copy, file));
-    symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
-    git(copy, "init", "--quiet");
-    git(copy, "add", "--all");
-    git(copy, "-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "--quiet", "--message", "Copy");
+    copy = copyRepository();
     for (const [file, text] of steps) {
-      mkdirSync(dirname(join(copy, file)), { recursive: true });
-      writeFileSync(join(copy, file), text);
+      mkdirSync(dirname(join(copy.path, file)), { recursive: true });
+      writeFileSync(join(copy.path, file), text);
     }
-    writeFileSync(join(copy, INDEX), listed(readFileSync(join(copy, INDEX), "utf8")));
-    await run("tools/generate.ts");
+    const index = join(copy.path, INDEX);
+    writeFileSync(index, listed(readFileSync(index, "utf8")));
+    await copy.run("tools/generate.ts");
   });
-  after(() => rmSync(copy, { recursive: true, force: true }));
-
-  async function run(...args: string[]): Promise<string> {
-    try {
-      // With this variable Node's test runner would treat the child as one of its own processes.
-      const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-      return (await promisify(execFile)(process.execPath, args, { cwd: copy, env, maxBuffer: 1e8 })).stdout;
-    } catch (error) {
-      const { stdout, stderr } = error as { stdout: string; stderr: string };
-      throw new Error(`${args.join(" ")}\n${stdout}${stderr}`, { cause: error });
-    }
-  }
+  after(() => copy.remove());
 
   test("name every file but the generated ones", () => {
-    const changed = git(copy, "status", "--porcelain", "--untracked-files=all").split("\n").filter(Boolean);
-    const files = changed.map((line) => line.slice(3)).toSorted();
     assert.equal(steps.size, 6);
-    assert.deepEqual(files, [...steps.keys(), INDEX, ...GENERATED].toSorted());
+    assert.deepEqual(copy.changed(), [...steps.keys(), INDEX, ...GENERATED].toSorted());
   });
 
   test("have the right types", async () => {
-    await run("node_modules/typescript/bin/tsc", "--noEmit");
+    await copy.run("node_modules/typescript/bin/tsc", "--noEmit");
   });
 
   test("keep the style and the fences", async () => {
     const files = [...steps.keys(), INDEX].filter((file) => file.endsWith(".ts"));
-    await run("node_modules/oxfmt/bin/oxfmt", "--check", ...files);
-    await run("node_modules/oxlint/bin/oxlint", ...files);
+    await copy.run("node_modules/oxfmt/bin/oxfmt", "--check", ...files);
+    await copy.run("node_modules/oxlint/bin/oxlint", ...files);
   });
 
   test("pass the tests of the new resource and those of all contracts", async () => {
     const own = [...steps.keys(), "src/domains/deletions.test.ts"].filter((file) => file.endsWith(".test.ts"));
     // In one process, which starts one PostgreSQL.
     const inOne = ["--test", "--test-isolation=none", "--test-force-exit", "--test-reporter=tap"];
-    assert.match(await run(...inOne, ...own), /^# pass [1-9]/m);
+    assert.match(await copy.run(...inOne, ...own), /^# pass [1-9]/m);
     const shared = ["audit", "statements", "contracts"].map((name) => `test/${name}.test.ts`);
-    const output = await run(...inOne, "--test-name-pattern=notice", ...shared);
+    const output = await copy.run(...inOne, "--test-name-pattern=notice", ...shared);
     for (const name of [
       "POST /projects/:id/notices, by an administrator",
       "POST /projects/:id/notices, under sudo",
@@ -83,16 +63,12 @@ describe("the six steps of CONTRIBUTING.md", { concurrency: 2 }, () => {
   });
 
   test("are covered by the authorization matrix", async () => {
-    const output = await run("test/matrix/run.ts", "--only", "notices");
+    const output = await copy.run("test/matrix/run.ts", "--only", "notices");
     assert.match(output, /^matrix: \d{4,} passed, 0 failed$/m);
     const [, caught, all] = /^mutants: (\d+) of (\d+) caught/m.exec(output) ?? [];
     assert.ok(Number(caught) > 50 && caught === all, output);
   });
 });
-
-function git(cwd: string, ...args: string[]): string {
-  return execFileSync("git", args, { cwd, encoding: "utf8", maxBuffer: 1e8 });
-}
 
 /** The text of each file that the steps name before a block of code. */
 function readSteps(page: string): Map<string, string> {

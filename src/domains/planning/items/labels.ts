@@ -141,7 +141,7 @@ const labelsOf = (tx: Tx, { kind, id }: Item): Promise<NamedLabel[]> =>
     .selectFrom("label_links as t")
     .innerJoin("labels as l", "l.id", "t.label_id")
     .select(["l.id", "l.name"])
-    .where(`t.${kind.column}`, "=", id)
+    .where(sql<boolean>`${sql.ref(`t.${kind.column}`)} = ${id}`)
     .execute();
 
 /** What to do with the labels of an item, by their ids: replace all, or add and remove some. */
