@@ -61,7 +61,7 @@ const itemsIn = (container: Seen, actor: Actor | null) =>
 /** The ids of those of some imagined notes in a container that an actor sees. */
 const notesIn = (container: Seen, actor: Actor | null, imagined: RawBuilder<unknown>) => sql`
   select note.id from (${imagined}) note (id, internal, other_issue_id, other_epic_id)
-  where ${noteVisibleIn(container, actor)}`;
+  where ${noteVisibleIn({ kind: isProject(container) ? ISSUE : EPIC, container, actor })}`;
 
 const internalIn = (container: Seen) =>
   isProject(container)

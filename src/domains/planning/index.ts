@@ -15,7 +15,7 @@ import { issues } from "./issues/routes.ts";
 import { ISSUE_TODOS } from "./issues/todos.ts";
 import { mergeLabels, removeLabelLinks } from "./labels/jobs.ts";
 import { groupLabels, projectLabels } from "./labels/routes.ts";
-import { markdown } from "./markdown/routes.ts";
+import { markdownEndpoints } from "./markdown/routes.ts";
 import { clearMilestone, mergeMilestones } from "./milestones/jobs.ts";
 import { groupMilestones, projectMilestones } from "./milestones/routes.ts";
 import { planningSeeds } from "./seed.ts";
@@ -68,7 +68,7 @@ export const planning = (others: readonly TodoKind[]): Domain => {
   return {
     resources: {
       ...items,
-      ...{ markdown, todos: todoEndpoints(todos) },
+      ...{ markdown: markdownEndpoints(kinds), todos: todoEndpoints(todos) },
       ...{ notifications: notificationEndpoints(kinds), notificationSettings, subscriptions },
       ...labels,
       ...milestones,

@@ -4,7 +4,7 @@ import type { Listing } from "#db/lists/list-page.ts";
 import { order } from "#db/lists/order.ts";
 import type { ItemSeen } from "#domains/planning/items/resource.ts";
 import { noteVisibleIn } from "#domains/planning/items/visibility.ts";
-import { noNote, type NoteRow, notes } from "#domains/planning/notes/queries.ts";
+import { noNote, type NoteRow, visibleNotes } from "#domains/planning/notes/queries.ts";
 import { firstNoteOf } from "./ids.ts";
 
 export const PAGING = {
@@ -14,23 +14,17 @@ export const PAGING = {
 } as const;
 
 /** The first notes of the discussions of an item that an actor may see; the note that began one may be deleted. */
-export const listDiscussions = ({ kind: { column }, id, container, actor }: ItemSeen): Listing => ({
+export const listDiscussions = (of: ItemSeen): Listing => ({
   from: "notes as note",
   sources: [
     {
       scan: sql`(select note.* from notes note
-        where ${sql.ref(`note.${column}`)} = ${id} and ${noteVisibleIn(container, actor)}
+        where ${sql.ref(`note.${of.kind.column}`)} = ${of.id} and ${noteVisibleIn(of)}
           and (note.discussion_id is null or not exists (
             select from notes earlier where earlier.discussion_id = note.discussion_id and earlier.id < note.id)))`,
     },
   ],
 });
-
-/** The notes of an item that an actor may see. */
-const visibleNotes = (db: Db, { kind: { column }, id, container, actor }: ItemSeen) =>
-  notes(db)
-    .where(sql<boolean>`${sql.ref(`note.${column}`)} = ${id}`)
-    .where(noteVisibleIn(container, actor));
 
 /** The notes of a discussion of an item, the oldest first. If there are none, it is answered like a missing one. */
 export async function requireDiscussion(db: Db, of: ItemSeen, discussionId: string): Promise<[NoteRow, ...NoteRow[]]> {

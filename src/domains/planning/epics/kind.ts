@@ -1,9 +1,11 @@
 import type { ItemKind } from "#domains/planning/items/item.ts";
+import { epicVisibleTo, isNamedVisible } from "#domains/planning/items/visibility.ts";
 import { readersOfStoredEpic } from "./readers.ts";
 
 export const EPIC = {
   ...{ name: "Epic", word: "epic", sign: "&", container: "group" },
   ...{ table: "epics", alias: "e", column: "epic_id", otherColumn: "other_epic_id" },
   people: [],
+  ...{ isVisible: epicVisibleTo, isNamedVisible },
   readers: readersOfStoredEpic,
 } as const satisfies ItemKind;

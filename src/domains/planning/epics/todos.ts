@@ -1,7 +1,6 @@
 import { sql } from "kysely";
 import { namespacesByIds } from "#domains/foundation/namespaces/queries.ts";
 import { presentNamespace } from "#domains/organization/namespaces/entity.ts";
-import { epicVisibleTo } from "#domains/planning/items/visibility.ts";
 import type { TodoKind } from "#domains/planning/todos/kinds.ts";
 import { Epic } from "./entity.ts";
 import { epics } from "./queries.ts";
@@ -12,7 +11,6 @@ export const EPIC_TODOS: TodoKind = {
   items: EPICS_BY_IID,
   alias: `${EPICS_BY_IID.path}/todos`,
   entity: Epic,
-  isVisible: epicVisibleTo,
   async targets(db, ids, viewer) {
     const found = await epics(db)
       .where("e.id", "=", sql<number>`any(${ids}::bigint[])`)

@@ -1,9 +1,11 @@
 import type { ItemKind } from "#domains/planning/items/item.ts";
+import { issueVisibleTo, isNamedVisible } from "#domains/planning/items/visibility.ts";
 import { readersOfStoredIssue } from "./readers.ts";
 
 export const ISSUE = {
   ...{ name: "Issue", word: "issue", sign: "#", container: "project" },
   ...{ table: "issues", alias: "i", column: "issue_id", otherColumn: "other_issue_id" },
   people: ["issue_assignees"],
+  ...{ isVisible: issueVisibleTo, isNamedVisible },
   readers: readersOfStoredIssue,
 } as const satisfies ItemKind;

@@ -1,5 +1,4 @@
 import { sql } from "kysely";
-import { issueVisibleTo } from "#domains/planning/items/visibility.ts";
 import { inProjects, PROJECT, type TodoKind } from "#domains/planning/todos/kinds.ts";
 import { Issue } from "./entity.ts";
 import { issues } from "./queries.ts";
@@ -9,7 +8,6 @@ import { issueViews } from "./views.ts";
 export const ISSUE_TODOS: TodoKind = {
   items: ISSUES,
   entity: Issue,
-  isVisible: issueVisibleTo,
   async targets(db, ids, viewer) {
     const rows = await issues(db)
       .innerJoin("projects as p", "p.id", "i.project_id")

@@ -1,5 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
+import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
+import { fullPath } from "#domains/foundation/namespaces/queries.ts";
 
 export const ITEM_NAMES = ["Issue", "Epic", "MergeRequest"] as const;
 /** The columns that name an item in the tables of what belongs to one. */
@@ -27,6 +29,10 @@ export interface ItemKind {
   readonly otherColumn?: "other_issue_id" | "other_epic_id";
   /** The tables of those who are asked to work on an item. */
   readonly people: readonly PeopleTable[];
+  /** Whether an actor may see the row of the kind, which is in `projects as p` or `namespaces as n`. */
+  isVisible(actor: Actor | null): RawBuilder<boolean>;
+  /** Whether an actor may see the other item that the row of `notes as note` names; left out if its notes name none. */
+  isNamedVisible?(actor: Actor | null): RawBuilder<boolean>;
   /** Those of some people who may see an item, or an internal note on it. */
   readers(db: Db, id: number, people: People, internal: boolean): Promise<number[]>;
 }
@@ -74,3 +80,11 @@ export const rowsWithContainer = (kind: ItemKind): RawBuilder<unknown> =>
   kind.container === "project"
     ? sql`${rowsInContainer(kind)} join namespaces n on n.id = p.namespace_id`
     : rowsInContainer(kind);
+
+/** The full path of the container of such a row. */
+export const pathOfRow = ({ container }: ItemKind): RawBuilder<string> =>
+  container === "project" ? sql`${fullPath("n")} || '/' || p.path` : sql`${fullPath("n")}`;
+
+/** Whether an actor may see the item of a kind whose id a column holds. */
+export const isVisibleItem = (kind: ItemKind, column: string, actor: Actor | null): RawBuilder<boolean> => sql`exists (
+  select from ${rowsInContainer(kind)} where ${idOfRow(kind)} = ${sql.ref(column)} and ${kind.isVisible(actor)})`;

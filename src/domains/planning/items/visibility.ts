@@ -5,6 +5,7 @@ import { levelInProject, reachedNamespaces } from "#access/levels.ts";
 import { type Actor, isAdministrator } from "#access/principal.ts";
 import { LEVELS, needsRole, type Role, VISIBILITIES } from "#access/roles.ts";
 import { belongsTo, visibleTo } from "#access/visible.ts";
+import type { ItemKind } from "./item.ts";
 
 /** Members see confidential issues and epics from this role on. */
 export const SEES_CONFIDENTIAL = "planner";
@@ -43,10 +44,18 @@ export function issueVisibleIn(project: ProjectSeen, actor: Actor | null): RawBu
   return hasRole(actor, project, SEES_CONFIDENTIAL) ? sql`true` : isOpenOrOwn(actor);
 }
 
+/** What the notes depend on that an actor sees on an item. */
+interface NotesSeen {
+  readonly kind: ItemKind;
+  readonly container: ProjectSeen | GroupSeen;
+  readonly actor: Actor | null;
+}
+
 /** Whether the row of `notes as note` on an item that an actor sees is for them: internal ones are as confidential items. */
-export function noteVisibleIn(container: ProjectSeen | GroupSeen, actor: Actor | null): RawBuilder<boolean> {
+export function noteVisibleIn({ kind, container, actor }: NotesSeen): RawBuilder<boolean> {
   const seesInternal = maySeeInternal(container, actor);
-  return sql`(${seesInternal ? sql`true` : sql`not note.internal`} and ${namesVisible(actor)})`;
+  const seesNamed = kind.isNamedVisible?.(actor) ?? sql`note.other_issue_id is null and note.other_epic_id is null`;
+  return sql`(${seesInternal ? sql`true` : sql`not note.internal`} and ${seesNamed})`;
 }
 
 /** Whether an actor sees the internal notes on the items of a container. */
@@ -58,8 +67,8 @@ export function requireSeesInternal(container: ProjectSeen | GroupSeen, actor: A
   if (!maySeeInternal(container, actor)) throw needsRole(SEES_CONFIDENTIAL, place);
 }
 
-/** Whether an actor may see the other item that the row of `notes as note` names, if it names one. */
-const namesVisible = (actor: Actor | null): RawBuilder<boolean> => sql`(note.other_issue_id is null or exists (
+/** Whether an actor may see the other issue or epic that the row of `notes as note` names, if it names one. */
+export const isNamedVisible = (actor: Actor | null): RawBuilder<boolean> => sql`(note.other_issue_id is null or exists (
     select from issues i join projects p on p.id = i.project_id
     where i.id = note.other_issue_id and ${issueVisibleTo(actor)}))
   and (note.other_epic_id is null or exists (

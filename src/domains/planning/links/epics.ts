@@ -7,7 +7,6 @@ import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { Id } from "#http/params/vocabulary.ts";
 import { forbidden, missing } from "#lib/refusal.ts";
-import { epicVisibleTo } from "#domains/planning/items/visibility.ts";
 import type { Epic } from "#domains/planning/epics/entity.ts";
 import { EPIC } from "#domains/planning/epics/kind.ts";
 import { EpicId, EPICS_API } from "#domains/planning/epics/params.ts";
@@ -26,9 +25,6 @@ const reader = inGroup("viewer");
 const EPIC_LINKS: LinkKind<EpicRow, Epic> = {
   item: EPIC,
   links: "epic_links",
-  isVisible: (column, actor) => sql`exists (
-    select from epics e join namespaces n on n.id = e.group_id
-    where e.id = ${sql.ref(column)} and ${epicVisibleTo(actor)})`,
   visible: (db, actor, ids) =>
     visibleEpics(db, actor)
       .where("e.id", "=", sql<number>`any(${ids}::bigint[])`)

@@ -1,4 +1,3 @@
-import { sql } from "kysely";
 import Type from "typebox";
 import { inProject, mayUse, type ProjectSeen, visibleProject } from "#access/containers.ts";
 import { resolveProject } from "#access/paths.ts";
@@ -6,7 +5,6 @@ import type { Actor } from "#access/principal.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { Id } from "#http/params/vocabulary.ts";
 import { forbidden, missing } from "#lib/refusal.ts";
-import { issueVisibleTo } from "#domains/planning/items/visibility.ts";
 import type { Issue } from "#domains/planning/issues/entity.ts";
 import { ISSUE } from "#domains/planning/issues/kind.ts";
 import { IssueId } from "#domains/planning/issues/params.ts";
@@ -23,9 +21,6 @@ import { noLink } from "./queries.ts";
 const ISSUE_LINKS: LinkKind<IssueRow, Issue> = {
   item: ISSUE,
   links: "issue_links",
-  isVisible: (column, actor) => sql`exists (
-    select from issues i join projects p on p.id = i.project_id
-    where i.id = ${sql.ref(column)} and ${issueVisibleTo(actor)})`,
   visible: visibleIssues,
   isFamily: () => false,
   containerId: ({ project_id }) => project_id,

@@ -1,4 +1,3 @@
-import type { RawBuilder } from "kysely";
 import type { Static, TObject, TProperties, TSchema } from "typebox";
 import type { Access } from "#access/access.ts";
 import type { Actor } from "#access/principal.ts";
@@ -31,8 +30,6 @@ export interface LinkedView {
 export interface LinkKind<Row extends LinkedItem = LinkedItem, View = unknown> {
   readonly item: ItemKind;
   readonly links: "issue_links" | "epic_links";
-  /** Whether an actor may see the item whose id a column holds. */
-  isVisible(column: string, actor: Actor | null): RawBuilder<boolean>;
   /** Those of some items that an actor may see, in no order. */
   visible(db: Db, actor: Actor | null, ids: readonly number[]): Promise<Row[]>;
   /** Whether two items are parent and child, which cannot be linked as well. */

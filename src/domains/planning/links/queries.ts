@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import { Refusal } from "#lib/refusal.ts";
+import { isVisibleItem } from "#domains/planning/items/item.ts";
 import type { LinkKind, LinkedItem } from "./kinds.ts";
 
 export const LINK_TYPES = ["relates_to", "blocks", "is_blocked_by"] as const;
@@ -32,12 +33,7 @@ export function seenFrom({ id }: LinkedItem, link: LinkRow): { readonly otherId:
 }
 
 /** The links of an item whose other end an actor may see. */
-export const linksOf = (
-  db: Db,
-  kind: Pick<LinkKind, "links" | "isVisible">,
-  { id }: LinkedItem,
-  actor: Actor | null,
-) => {
+export const linksOf = (db: Db, kind: Pick<LinkKind, "item" | "links">, { id }: LinkedItem, actor: Actor | null) => {
   const links = sql.table(kind.links);
   const both = sql<LinkRow & { other_id: number }>`(
     select ${COLUMNS}, target_id as other_id from ${links} where source_id = ${id}
@@ -45,7 +41,7 @@ export const linksOf = (
   return db
     .selectFrom(both.as("l"))
     .select(["l.id", "l.source_id", "l.target_id", "l.link_type", "l.created_at", "l.updated_at"])
-    .where(kind.isVisible("l.other_id", actor));
+    .where(isVisibleItem(kind.item, "l.other_id", actor));
 };
 
 /** A link with the item at its other end. */

@@ -5,6 +5,7 @@ import type { Actor } from "#access/principal.ts";
 import type { Databases } from "#db/database.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { missing } from "#lib/refusal.ts";
+import type { ItemKind } from "#domains/planning/items/item.ts";
 import { RenderedMarkdown } from "./entity.ts";
 import { MarkdownText } from "./params.ts";
 import { referenceLinks } from "./references.ts";
@@ -12,7 +13,8 @@ import { referenceLinks } from "./references.ts";
 /** The text, its tokens, the HTML and the JSON are in memory at once. */
 const MEMORY_FACTOR = 8;
 
-export const markdown = {
+/** The endpoint that renders texts, with links to items of some kinds. */
+export const markdownEndpoints = (kinds: readonly ItemKind[]) => ({
   render: endpoint({
     method: "POST",
     path: "/markdown",
@@ -27,11 +29,11 @@ export const markdown = {
       const { text, gfm = false } = params;
       const project = params.project === undefined ? undefined : await contextOf(databases, actor, params.project);
       reserveMemory(text.length * MEMORY_FACTOR);
-      const textLinks = gfm ? await referenceLinks(databases, text, { actor, site, project }) : undefined;
+      const textLinks = gfm ? await referenceLinks(databases, kinds, text, { actor, site, project }) : undefined;
       return { html: await services.markdown.render({ text, site, textLinks }, consumer) };
     },
   }),
-};
+});
 
 async function contextOf(db: Databases, actor: Actor, path: string): Promise<ProjectSeen> {
   const { id } = await resolveProject(db, path);

@@ -16,15 +16,12 @@ export const PAGING = {
 } as const;
 
 /** The notes of an item that an actor may see. */
-export const listNotes = (
-  { kind: { column }, id, container, actor }: ItemSeen,
-  { activity_filter }: NoteFilters,
-): Listing => ({
+export const listNotes = (of: ItemSeen, { activity_filter }: NoteFilters): Listing => ({
   from: "notes as note",
   sources: [
     {
       scan: sql`(select note.* from notes note
-        where ${sql.ref(`note.${column}`)} = ${id} and ${noteVisibleIn(container, actor)})`,
+        where ${sql.ref(`note.${of.kind.column}`)} = ${of.id} and ${noteVisibleIn(of)})`,
     },
   ],
   filters: [

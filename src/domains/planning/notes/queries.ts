@@ -23,11 +23,13 @@ export const requireNote = async (db: Db, of: ItemSeen, id: number): Promise<Not
 export const lockNote = async (tx: Tx, of: ItemSeen, id: number): Promise<NoteRow & { readonly body: string }> =>
   (await visibleNote(tx, of, id).select("note.body").forUpdate("note").executeTakeFirst()) ?? noNote();
 
-const visibleNote = (db: Db, { kind: { column }, id, container, actor }: ItemSeen, noteId: number) =>
+/** The notes of an item that an actor may see. */
+export const visibleNotes = (db: Db, of: ItemSeen) =>
   notes(db)
-    .where("note.id", "=", noteId)
-    .where(sql<boolean>`${sql.ref(`note.${column}`)} = ${id}`)
-    .where(noteVisibleIn(container, actor));
+    .where(sql<boolean>`${sql.ref(`note.${of.kind.column}`)} = ${of.id}`)
+    .where(noteVisibleIn(of));
+
+const visibleNote = (db: Db, of: ItemSeen, id: number) => visibleNotes(db, of).where("note.id", "=", id);
 
 export const noNote = (): never => {
   throw new Refusal("missing", "404 Not found");

@@ -1,10 +1,8 @@
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import type { Letter, Paragraph } from "#mail/letter.ts";
-import { fullPath } from "#domains/foundation/namespaces/queries.ts";
-import { idOfRow, type ItemKind, itemUrl, rowsWithContainer } from "#domains/planning/items/item.ts";
+import { idOfRow, type ItemKind, itemUrl, pathOfRow, rowsWithContainer } from "#domains/planning/items/item.ts";
 import type { Notification } from "#domains/planning/items/notifications.ts";
-import { referencesTo } from "#domains/planning/items/references.ts";
 import type { Recipient } from "./recipients.ts";
 
 /** A longer text is cut: the rest is where the link leads. */
@@ -31,11 +29,10 @@ export async function notificationLetter(
   if (!facts) return undefined;
   const { kind } = told.item;
   const { word } = kind;
-  const { short } = referencesTo(kind, facts.iid, facts.path, "");
   const link = itemUrl(kind, site, facts.path, facts.iid);
   return {
     to: recipient.email,
-    subject: `${facts.path} | ${facts.title} (${short})`,
+    subject: `${facts.path} | ${facts.title} (${kind.sign}${facts.iid})`,
     thread: `${word}-${told.item.id}`,
     unsubscribe,
     paragraphs: [
@@ -80,10 +77,9 @@ function quoteOf({ what, note_id, mentioned }: Notification, { text }: Facts): P
 }
 
 async function factsOf(db: Db, { item: { kind, id }, author_id, note_id }: Notification): Promise<Facts | undefined> {
-  const { alias, container } = kind;
-  const path = container === "project" ? sql`${fullPath("n")} || '/' || p.path` : fullPath("n");
+  const { alias } = kind;
   const item = sql`
-    select ${sql.ref(`${alias}.iid`)}, ${sql.ref(`${alias}.title`)}, ${sql.ref(`${alias}.description`)}, ${path} as path
+    select ${sql.ref(`${alias}.iid`)}, ${sql.ref(`${alias}.title`)}, ${sql.ref(`${alias}.description`)}, ${pathOfRow(kind)} as path
     from ${rowsWithContainer(kind)} where ${idOfRow(kind)} = ${id}`;
   const { rows } = await sql<Facts>`
     select item.iid, item.title, item.path,

@@ -1,4 +1,3 @@
-import type { RawBuilder } from "kysely";
 import type { TSchema } from "typebox";
 import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
@@ -28,8 +27,6 @@ export interface TodoKind {
   readonly alias?: string;
   /** What the API shows of an item. */
   readonly entity: TSchema;
-  /** Whether an actor may see the row of the kind, which is in `projects as p` or `namespaces as n`. */
-  isVisible(actor: Actor): RawBuilder<boolean>;
   /** The items of some ids; those that are gone are left out. */
   targets(db: Db, ids: readonly number[], viewer: TodoViewer): Promise<TodoTarget[]>;
 }

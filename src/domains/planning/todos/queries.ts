@@ -3,7 +3,7 @@ import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import type { Listing } from "#db/lists/list-page.ts";
 import { missing } from "#lib/refusal.ts";
-import { idOfRow, ITEM_COLUMNS, namespaceOfRow, rowsInContainer } from "#domains/planning/items/item.ts";
+import { idOfRow, isVisibleItem, ITEM_COLUMNS, namespaceOfRow, rowsInContainer } from "#domains/planning/items/item.ts";
 import type { TodoKind } from "./kinds.ts";
 import type { TodoFilters } from "./params.ts";
 
@@ -21,17 +21,16 @@ export const PAGING = { id: "t.id", sort: "desc" } as const;
 export function listTodos(kinds: readonly TodoKind[], actor: Actor, filters: TodoFilters): Listing {
   const { action, author_id, project_id, group_id, state, type } = filters;
   const isOwn = sql`t.user_id = ${actor.user.id} and t.state = ${state}`;
-  const asked = kinds.filter((kind) => {
-    const { name, container } = kind.items.kind;
-    return (type === undefined || type === name) && (project_id === undefined || container === "project");
-  });
+  const asked = kinds
+    .map(({ items: { kind } }) => kind)
+    .filter(({ name, container }) => (type ?? name) === name && (project_id === undefined || container === "project"));
   return {
     from: "todos as t",
     sources: asked.map((kind) => ({
-      scan: sql`(select t.* from todos t join (${rowsInContainer(kind.items.kind)}) on ${isAbout(kind)}
+      scan: sql`(select t.* from todos t join (${rowsInContainer(kind)}) on ${idOfRow(kind)} = ${sql.ref(`t.${kind.column}`)}
         where ${isOwn} and ${kind.isVisible(actor)}
           and ${project_id === undefined ? sql`true` : sql`p.id = ${project_id}`}
-          and ${group_id === undefined ? sql`true` : isBelow(namespaceOfRow(kind.items.kind), group_id)})`,
+          and ${group_id === undefined ? sql`true` : isBelow(namespaceOfRow(kind), group_id)})`,
     })),
     filters: [
       action !== undefined && sql<boolean>`t.action = ${action}`,
@@ -40,19 +39,13 @@ export function listTodos(kinds: readonly TodoKind[], actor: Actor, filters: Tod
   };
 }
 
-/** Whether the row of `todos as t` is about the row of a kind. */
-const isAbout = ({ items: { kind } }: TodoKind) => sql<boolean>`${idOfRow(kind)} = ${sql.ref(`t.${kind.column}`)}`;
-
 /** Whether a namespace is a group or below it. */
 const isBelow = (namespaceId: RawBuilder<unknown>, groupId: number) => sql`${namespaceId} in (
   select s from namespaces g cross join subtree(g.traversal_ids, g.subtree_end) s where g.id = ${groupId})`;
 
 /** Finds a to-do of the caller; one of others, or whose item they may not see any more, is answered like a missing one. */
 export async function requireTodo(db: Db, kinds: readonly TodoKind[], actor: Actor, id: number): Promise<TodoRow> {
-  const isVisible = kinds.map(
-    (kind) =>
-      sql`exists (select from ${rowsInContainer(kind.items.kind)} where ${isAbout(kind)} and ${kind.isVisible(actor)})`,
-  );
+  const isVisible = kinds.map(({ items: { kind } }) => isVisibleItem(kind, `t.${kind.column}`, actor));
   const row = await todos(db)
     .where("t.id", "=", id)
     .where("t.user_id", "=", actor.user.id)

@@ -1,3 +1,4 @@
+import { visibleTo } from "#access/visible.ts";
 import type { ItemKind } from "#domains/planning/items/item.ts";
 import { readersOfStoredMergeRequest } from "./readers.ts";
 
@@ -5,5 +6,6 @@ export const MERGE_REQUEST = {
   ...{ name: "MergeRequest", word: "merge request", sign: "!", container: "project" },
   ...{ table: "merge_requests", alias: "mr", column: "merge_request_id" },
   people: ["merge_request_assignees", "merge_request_reviewers"],
+  isVisible: (actor) => visibleTo(actor, { feature: "merge_requests" }),
   readers: readersOfStoredMergeRequest,
 } as const satisfies ItemKind;

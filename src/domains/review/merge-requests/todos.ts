@@ -1,5 +1,4 @@
 import { sql } from "kysely";
-import { visibleTo } from "#access/visible.ts";
 import { inProjects, PROJECT, type TodoKind } from "#domains/planning/todos/kinds.ts";
 import { MergeRequest } from "./entity.ts";
 import { MERGE_REQUESTS } from "./resource.ts";
@@ -9,7 +8,6 @@ import { mergeRequestViews } from "./views.ts";
 export const MERGE_REQUEST_TODOS: TodoKind = {
   items: MERGE_REQUESTS,
   entity: MergeRequest,
-  isVisible: (actor) => visibleTo(actor, { feature: "merge_requests" }),
   async targets(db, ids, viewer) {
     const rows = await mergeRequests(db)
       .innerJoin("projects as p", "p.id", "mr.project_id")
