@@ -1,22 +1,23 @@
 import { sql } from "kysely";
 import type { Tx } from "#db/database.ts";
 import { badRequest } from "#lib/refusal.ts";
+import type { ItemWrite } from "#domains/planning/items/item.ts";
 import type { WritableItem } from "#domains/planning/items/resource.ts";
-import { createComment, type NoteWrite } from "#domains/planning/notes/actions.ts";
+import { createComment } from "#domains/planning/notes/actions.ts";
 import type { NewNote } from "#domains/planning/notes/params.ts";
 import type { NoteRow } from "#domains/planning/notes/queries.ts";
 import type { Reply } from "./params.ts";
 import { requireDiscussion } from "./queries.ts";
 
 /** Comments on an item in a way that others can reply to. */
-export async function beginDiscussion(write: NoteWrite, of: WritableItem, params: NewNote): Promise<NoteRow> {
+export async function beginDiscussion(write: ItemWrite, of: WritableItem, params: NewNote): Promise<NoteRow> {
   const note = await createComment(write, of, params);
   await makeReplyable(write.tx, note.id);
   return { ...note, discussion_id: note.id };
 }
 
 /** Replies in a discussion; what is said in reply to an internal note is internal as well. */
-export async function replyIn(write: NoteWrite, of: WritableItem, params: Reply): Promise<NoteRow> {
+export async function replyIn(write: ItemWrite, of: WritableItem, params: Reply): Promise<NoteRow> {
   const [first] = await requireDiscussion(write.tx, of, params.discussion_id);
   if (first.system) throw badRequest("A system note has no replies");
   if (first.discussion_id === null) await makeReplyable(write.tx, first.id);

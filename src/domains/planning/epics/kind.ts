@@ -1,4 +1,5 @@
 import type { ItemKind } from "#domains/planning/items/item.ts";
+import { notifyOfComment } from "#domains/planning/notifications/comments.ts";
 import { epicVisibleTo, isNamedVisible } from "#domains/planning/items/visibility.ts";
 import { readersOfStoredEpic } from "./readers.ts";
 
@@ -8,4 +9,5 @@ export const EPIC = {
   people: [],
   ...{ isVisible: epicVisibleTo, isNamedVisible },
   readers: readersOfStoredEpic,
+  commented: notifyOfComment,
 } as const satisfies ItemKind;

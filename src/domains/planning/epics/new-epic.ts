@@ -8,7 +8,8 @@ import { NO_VOTES } from "#domains/planning/items/counts.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
 import { labelsByName, ofGroup } from "#domains/planning/items/labels.ts";
 import { mentionsIn } from "#domains/planning/items/mentions.ts";
-import { idColumn, nextItemId, type Notifier, notify, sendsMail } from "#domains/planning/items/notifications.ts";
+import type { ItemWrite } from "#domains/planning/items/item.ts";
+import { idColumn, nextItemId, notify, sendsMail } from "#domains/planning/items/notifications.ts";
 import { todosOf } from "#domains/planning/items/todos.ts";
 import { presentEpic, type SingleEpic } from "./entity.ts";
 import { EPIC } from "./kind.ts";
@@ -18,12 +19,9 @@ import { readersOfEpic } from "./readers.ts";
 import { lockParents, lockParent, placeBelow } from "./tree.ts";
 import { type EpicViewer, surroundingsOf } from "./views.ts";
 
-export interface EpicWrite extends EpicViewer {
-  readonly tx: Tx;
+export interface EpicWrite extends EpicViewer, ItemWrite {
   readonly actor: Actor;
   readonly group: GroupSeen;
-  readonly services: Notifier;
-  ignored(name: string): void;
 }
 
 const DEFAULT_COLOR = "#1068bf";

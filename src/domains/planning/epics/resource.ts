@@ -1,6 +1,5 @@
 import { type GroupSeen, inGroup } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
-import { ofGroup } from "#domains/planning/items/labels.ts";
 import { type ItemSeen, itemResource } from "#domains/planning/items/resource.ts";
 import { SingleEpic } from "./entity.ts";
 import { EPIC } from "./kind.ts";
@@ -15,7 +14,7 @@ interface InGroup {
 
 const itemOf = ({ id, iid }: EpicRow, { group, actor }: InGroup): ItemSeen => ({
   ...{ kind: EPIC, id, iid, project_id: null, locked: false },
-  ...{ place: "group", container: group, labels: ofGroup(group), actor },
+  ...{ place: "group", container: group, actor },
 });
 
 const common = {

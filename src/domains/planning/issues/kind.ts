@@ -1,4 +1,5 @@
 import type { ItemKind } from "#domains/planning/items/item.ts";
+import { notifyOfComment } from "#domains/planning/notifications/comments.ts";
 import { issueVisibleTo, isNamedVisible } from "#domains/planning/items/visibility.ts";
 import { readersOfStoredIssue } from "./readers.ts";
 
@@ -8,4 +9,5 @@ export const ISSUE = {
   people: ["issue_assignees"],
   ...{ isVisible: issueVisibleTo, isNamedVisible },
   readers: readersOfStoredIssue,
+  commented: notifyOfComment,
 } as const satisfies ItemKind;

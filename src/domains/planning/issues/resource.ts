@@ -1,5 +1,4 @@
 import { inProject } from "#access/containers.ts";
-import { ofProject } from "#domains/planning/items/labels.ts";
 import { itemResource } from "#domains/planning/items/resource.ts";
 import { SingleIssue } from "./entity.ts";
 import { ISSUE } from "./kind.ts";
@@ -21,7 +20,7 @@ export const ISSUES = itemResource({
   async find(db, { project, actor }, { issue_iid }) {
     const { id, iid, discussion_locked } = await requireIssue(db, project, actor, issue_iid);
     const item = { kind: ISSUE, id, iid, project_id: project.id, locked: discussion_locked === true };
-    return { ...item, place: "project", container: project, labels: ofProject(project), actor };
+    return { ...item, place: "project", container: project, actor };
   },
   single: SingleIssue,
   show: async (db, { project, actor, site }, { issue_iid }) =>

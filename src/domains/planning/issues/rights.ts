@@ -1,18 +1,14 @@
 import { hasRole, type ProjectSeen } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
 import { needsRole } from "#access/roles.ts";
-import type { Tx } from "#db/database.ts";
-import type { Notifier } from "#domains/planning/items/notifications.ts";
+import type { ItemWrite } from "#domains/planning/items/item.ts";
 import type { IssueRow } from "./queries.ts";
 import type { IssueViewer } from "./views.ts";
 
 /** The part of the context that every write on issues needs. */
-export interface IssueWrite extends IssueViewer {
-  readonly tx: Tx;
+export interface IssueWrite extends IssueViewer, ItemWrite {
   readonly actor: Actor;
   readonly project: ProjectSeen;
-  readonly services: Notifier;
-  ignored(name: string): void;
 }
 
 /** The role that manages the issues of a project: sees the confidential ones, labels, assigns and moves them. */

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
-import type { Db } from "#db/database.ts";
+import type { Db, Tx } from "#db/database.ts";
+import type { Services } from "#services.ts";
 import { fullPath } from "#domains/foundation/namespaces/queries.ts";
 
 export const ITEM_NAMES = ["Issue", "Epic", "MergeRequest"] as const;
@@ -35,6 +36,25 @@ export interface ItemKind {
   isNamedVisible?(actor: Actor | null): RawBuilder<boolean>;
   /** Those of some people who may see an item, or an internal note on it. */
   readers(db: Db, id: number, people: People, internal: boolean): Promise<number[]>;
+  /** Notifies people of a comment that somebody wrote, or changed if it has a text before. */
+  commented(write: NotifyingWrite, item: Item, userId: number, comment: Comment, before?: string): Promise<void>;
+}
+
+/** What a write needs to notify people. */
+export interface NotifyingWrite {
+  readonly tx: Tx;
+  readonly services: Pick<Services, "jobs" | "config">;
+}
+
+/** What every write on items and their notes needs. */
+export interface ItemWrite extends NotifyingWrite {
+  ignored(name: string): void;
+}
+
+export interface Comment {
+  readonly id: number;
+  readonly internal: boolean;
+  readonly body: string;
 }
 
 export interface Item {

@@ -4,8 +4,7 @@ import type { Databases, Db, Tx } from "#db/database.ts";
 import { bigints, type Lookup } from "#db/loader.ts";
 import type { JobKind } from "#jobs/kind.ts";
 import { retried } from "#domains/foundation/mails/send.ts";
-import type { Services } from "#services.ts";
-import { type Item, ITEM_COLUMNS, type ItemKind } from "./item.ts";
+import { type Item, ITEM_COLUMNS, type ItemKind, type NotifyingWrite } from "./item.ts";
 
 const exact = { additionalProperties: false };
 const Ids = Type.Array(Type.Integer());
@@ -40,8 +39,7 @@ export const notificationKind = {
   payload: Mailed,
 } as const satisfies JobKind<typeof Mailed>;
 
-/** The part of the services that writes need to tell people. */
-export type Notifier = Pick<Services, "jobs" | "config">;
+type Notifier = NotifyingWrite["services"];
 
 /** Whether mail can be sent at all. */
 export const sendsMail = ({ config }: Notifier): boolean => config.smtpUrl !== undefined;

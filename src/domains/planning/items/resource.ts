@@ -5,9 +5,8 @@ import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import type { Endpoint } from "#http/endpoint.ts";
 import type { Item, ItemKind } from "./item.ts";
-import type { LabelContainer } from "./labels.ts";
 
-/** An item that an actor sees, with what the notes, labels and emoji on it depend on. */
+/** An item that an actor sees, with what the notes and emoji on it depend on. */
 export interface ItemSeen extends Item {
   readonly iid: number;
   readonly project_id: number | null;
@@ -15,8 +14,6 @@ export interface ItemSeen extends Item {
   readonly locked: boolean;
   readonly place: "project" | "group";
   readonly container: ProjectSeen | GroupSeen;
-  /** Where its labels come from. */
-  readonly labels: LabelContainer;
   readonly actor: Actor | null;
 }
 

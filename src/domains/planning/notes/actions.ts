@@ -4,12 +4,9 @@ import type { Tx } from "#db/database.ts";
 import type { WriteContext } from "#http/endpoint.ts";
 import { unprocessable } from "#lib/refusal.ts";
 import { type EventPlace, recordEvent } from "#domains/foundation/events/record.ts";
-import type { Item } from "#domains/planning/items/item.ts";
-import { mentionsIn, newMentions } from "#domains/planning/items/mentions.ts";
+import type { Item, ItemWrite, NotifyingWrite } from "#domains/planning/items/item.ts";
 import { createNotes } from "#domains/planning/items/notes.ts";
-import { type Notifier, notify } from "#domains/planning/items/notifications.ts";
 import type { ItemSeen, WritableItem } from "#domains/planning/items/resource.ts";
-import { updateTodos } from "#domains/planning/items/todos.ts";
 import { requireSeesInternal } from "#domains/planning/items/visibility.ts";
 import type { NewNote } from "./params.ts";
 import { lockNote, noNote, type NoteRow } from "./queries.ts";
@@ -27,19 +24,14 @@ export const noteTarget = ({ kind, place, container, iid }: ItemSeen, id: number
     entity: { type: place === "project" ? "Project" : "Group", id: container.id },
   }) as const;
 
-export interface NoteWrite {
-  readonly tx: Tx;
-  readonly services: Notifier;
-  ignored(name: string): void;
-}
-
 /** Comments on an issue or epic. A reply names the note that began the discussion. */
 export async function createComment(
-  { tx, services, ignored }: NoteWrite,
+  { ignored, ...write }: ItemWrite,
   of: WritableItem,
   params: NewNote,
   discussionId?: number,
 ): Promise<NoteRow> {
+  const { tx } = write;
   refuseIfLocked(of);
   const internal = params.internal ?? params.confidential ?? false;
   if (internal) requireSeesInternal(of.container, of.actor, of.place);
@@ -52,9 +44,7 @@ export async function createComment(
   const [note] = await createNotes(tx, of, [{ body: params.body, authorId, internal, createdAt, discussionId }]);
   if (!note) return noNote();
   await recordEvent(tx, authorId, "commented", placeOf(of), { type: "Note", id: note.id });
-  const mentioned = await of.kind.readers(tx, of.id, mentionsIn(params.body), internal);
-  await updateTodos(tx, of, authorId, { mentioned });
-  await notify(services, tx, of, authorId, ["commented"], { note_id: note.id, mentioned });
+  await of.kind.commented(write, of, authorId, note);
   return note;
 }
 
@@ -63,11 +53,12 @@ const placeOf = ({ place, container }: ItemSeen): EventPlace =>
 
 /** Changes the body of a note. Its time of change stays the same if the body does. */
 export async function changeNote(
-  { tx, services, audit }: Pick<NoteWrite, "tx" | "services"> & Pick<WriteContext, "audit">,
+  { audit, ...write }: NotifyingWrite & Pick<WriteContext, "audit">,
   of: WritableItem,
   id: number,
   body: string,
 ): Promise<NoteRow> {
+  const { tx } = write;
   const note = await lockNote(tx, of, id);
   refuseChange(of, note);
   if (note.body === body) return note;
@@ -78,10 +69,9 @@ export async function changeNote(
     .where("id", "=", id)
     .returning("updated_at")
     .executeTakeFirstOrThrow();
-  const mentioned = await of.kind.readers(tx, of.id, newMentions(body, note.body), note.internal);
-  await updateTodos(tx, of, of.actor.user.id, { mentioned });
-  await notify(services, tx, of, of.actor.user.id, [], { note_id: id, mentioned });
-  return { ...note, body, updated_at };
+  const changed = { ...note, body, updated_at };
+  await of.kind.commented(write, of, of.actor.user.id, changed, note.body);
+  return changed;
 }
 
 export async function deleteNote(tx: Tx, of: WritableItem, id: number): Promise<NoteRow> {

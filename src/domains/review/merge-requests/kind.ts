@@ -1,5 +1,6 @@
 import { visibleTo } from "#access/visible.ts";
 import type { ItemKind } from "#domains/planning/items/item.ts";
+import { notifyOfComment } from "#domains/planning/notifications/comments.ts";
 import { readersOfStoredMergeRequest } from "./readers.ts";
 
 export const MERGE_REQUEST = {
@@ -8,4 +9,5 @@ export const MERGE_REQUEST = {
   people: ["merge_request_assignees", "merge_request_reviewers"],
   isVisible: (actor) => visibleTo(actor, { feature: "merge_requests" }),
   readers: readersOfStoredMergeRequest,
+  commented: notifyOfComment,
 } as const satisfies ItemKind;

@@ -1,5 +1,4 @@
 import { inProject } from "#access/containers.ts";
-import { ofProject } from "#domains/planning/items/labels.ts";
 import { itemResource } from "#domains/planning/items/resource.ts";
 import { SingleMergeRequest } from "./entity.ts";
 import { MERGE_REQUEST } from "./kind.ts";
@@ -21,7 +20,7 @@ export const MERGE_REQUESTS = itemResource({
   async find(db, { project, actor }, { merge_request_iid }) {
     const { id, iid, discussion_locked } = await requireMergeRequest(db, project, merge_request_iid);
     const item = { kind: MERGE_REQUEST, id, iid, project_id: project.id, locked: discussion_locked === true };
-    return { ...item, place: "project", container: project, labels: ofProject(project), actor };
+    return { ...item, place: "project", container: project, actor };
   },
   single: SingleMergeRequest,
   show: async (db, { project, actor, site }, { merge_request_iid }) =>

@@ -1,17 +1,13 @@
 import { hasRole, type ProjectSeen } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
 import { needsRole } from "#access/roles.ts";
-import type { Tx } from "#db/database.ts";
-import type { Notifier } from "#domains/planning/items/notifications.ts";
+import type { ItemWrite } from "#domains/planning/items/item.ts";
 import type { MergeRequestRow } from "./queries.ts";
 
 /** The part of the context that every write on merge requests needs. */
-export interface MergeRequestWrite {
-  readonly tx: Tx;
+export interface MergeRequestWrite extends ItemWrite {
   readonly actor: Actor;
   readonly project: ProjectSeen;
-  readonly services: Notifier;
-  ignored(name: string): void;
 }
 
 /** The role that opens and manages the merge requests of a project. */
