@@ -1,6 +1,5 @@
-import { removeBatch, reassignBatch } from "#domains/foundation/deletions/batches.ts";
+import { reassignOfUser, removeOfUser } from "#domains/foundation/deletions/batches.ts";
 import type { Deletions } from "#domains/foundation/deletions/deletions.ts";
-import { sql } from "kysely";
 import { removeFollows } from "./follows/actions.ts";
 
 export const identityDeletions: Deletions = {
@@ -21,7 +20,7 @@ export const identityDeletions: Deletions = {
   },
   ofUser: [
     (tx, { id }) => removeFollows(tx, id),
-    (tx, { id }) => removeBatch(tx, "personal_access_tokens", sql`user_id = ${id}`),
-    (tx, { id, newOwnerId }) => reassignBatch(tx, "users", "created_by_id", id, newOwnerId),
+    removeOfUser("personal_access_tokens", "user_id"),
+    reassignOfUser("users", "created_by_id"),
   ],
 };

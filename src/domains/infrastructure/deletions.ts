@@ -1,5 +1,4 @@
-import { sql } from "kysely";
-import { reassignBatch, removeBatch } from "#domains/foundation/deletions/batches.ts";
+import { reassignOfUser, removeOfContainers } from "#domains/foundation/deletions/batches.ts";
 import type { Deletions } from "#domains/foundation/deletions/deletions.ts";
 
 export const infrastructureDeletions: Deletions = {
@@ -8,7 +7,7 @@ export const infrastructureDeletions: Deletions = {
     "clusters.management_project_id": "set null",
     "clusters.user_id": "moved to the ghost user",
   },
-  ofUser: [(tx, { id, newOwnerId }) => reassignBatch(tx, "clusters", "user_id", id, newOwnerId)],
+  ofUser: [reassignOfUser("clusters", "user_id")],
   // Nothing limits how many clusters a project has.
-  ofProjects: [(tx, ids) => removeBatch(tx, "clusters", sql`project_id = any(${ids}::bigint[])`)],
+  ofProjects: [removeOfContainers("clusters", "project_id")],
 };

@@ -1,5 +1,4 @@
-import { sql } from "kysely";
-import { removeBatch } from "#domains/foundation/deletions/batches.ts";
+import { removeOfContainers } from "#domains/foundation/deletions/batches.ts";
 import type { Deletions } from "#domains/foundation/deletions/deletions.ts";
 
 export const monitoringDeletions: Deletions = {
@@ -8,5 +7,5 @@ export const monitoringDeletions: Deletions = {
     "error_tracking_client_keys.project_id": "removed first",
   },
   // Nothing limits how many keys a project has.
-  ofProjects: [(tx, ids) => removeBatch(tx, "error_tracking_client_keys", sql`project_id = any(${ids}::bigint[])`)],
+  ofProjects: [removeOfContainers("error_tracking_client_keys", "project_id")],
 };

@@ -1,5 +1,4 @@
-import { sql } from "kysely";
-import { removeBatch, reassignBatch } from "#domains/foundation/deletions/batches.ts";
+import { reassignOfUser, removeOfContainers, removeOfUser } from "#domains/foundation/deletions/batches.ts";
 import type { Deletions } from "#domains/foundation/deletions/deletions.ts";
 import { removeSoleGroups } from "./groups/group-deletion.ts";
 import { removeBatchOfProjects } from "./projects/project-deletion.ts";
@@ -28,16 +27,10 @@ export const organizationDeletions: Deletions = {
     removeSoleGroups,
     (tx, { namespace_id }, context) => removeBatchOfProjects(tx, namespace_id, context),
     (tx, { id }) => removeStarsOf(tx, id),
-    (tx, { id }) => removeBatch(tx, "members", sql`user_id = ${id}`),
-    (tx, { id, newOwnerId }) => reassignBatch(tx, "projects", "creator_id", id, newOwnerId),
-    (tx, { id, newOwnerId }) => reassignBatch(tx, "namespaces", "creator_id", id, newOwnerId),
+    removeOfUser("members", "user_id"),
+    reassignOfUser("projects", "creator_id"),
+    reassignOfUser("namespaces", "creator_id"),
   ],
-  ofGroups: [
-    (tx, ids) => removeBatch(tx, "members", sql`group_id = any(${ids}::bigint[])`),
-    (tx, ids) => removeBatch(tx, "shares", sql`with_group_id = any(${ids}::bigint[])`),
-  ],
-  ofProjects: [
-    (tx, ids) => removeBatch(tx, "stars", sql`project_id = any(${ids}::bigint[])`),
-    (tx, ids) => removeBatch(tx, "members", sql`project_id = any(${ids}::bigint[])`),
-  ],
+  ofGroups: [removeOfContainers("members", "group_id"), removeOfContainers("shares", "with_group_id")],
+  ofProjects: [removeOfContainers("stars", "project_id"), removeOfContainers("members", "project_id")],
 };

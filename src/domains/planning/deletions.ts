@@ -1,11 +1,10 @@
 import { sql } from "kysely";
-import type { Tx } from "#db/database.ts";
-import { BATCH_ROWS, reassignBatch, removeBatch } from "#domains/foundation/deletions/batches.ts";
+import { BATCH_ROWS, reassignOfUser, removeOfContainers, removeOfUser } from "#domains/foundation/deletions/batches.ts";
 import { EPIC } from "#domains/planning/epics/kind.ts";
 import { ISSUE } from "#domains/planning/issues/kind.ts";
-import { type Batch, idsIn, own, removalsOfItems, removeWhere } from "#domains/planning/items/removals.ts";
+import { idsIn, removalsOfItems, removeWhere } from "#domains/planning/items/removals.ts";
 import { PLANNED } from "#domains/planning/milestones/merge.ts";
-import type { Deletions } from "#domains/foundation/deletions/deletions.ts";
+import type { Batch, Deletions } from "#domains/foundation/deletions/deletions.ts";
 
 /** Where issues and epics are, and the tables that name a second one. */
 const ITEMS = {
@@ -27,30 +26,23 @@ function ofContainers(items: keyof typeof ITEMS): Batch[] {
     ...removalsOfItems(kind),
     removeWhere("label_links", "label_id", labelIds),
     removeWhere("label_priorities", "label_id", labelIds),
-    removeWhere("labels", container, own),
-    ...PLANNED.map(
-      (table): Batch =>
-        (tx, containerIds) =>
-          clearMilestones(tx, table, container, containerIds),
-    ),
-    removeWhere("milestones", container, own),
-    removeWhere("notification_settings", container, own),
+    removeOfContainers("labels", container),
+    ...PLANNED.map((table) => clearMilestones(table, container)),
+    removeOfContainers("milestones", container),
+    removeOfContainers("notification_settings", container),
   ];
 }
 
-async function clearMilestones(
-  tx: Tx,
-  table: (typeof PLANNED)[number],
-  container: string,
-  containerIds: readonly number[],
-): Promise<number> {
-  const items = sql.table(table);
-  const { numAffectedRows = 0n } = await sql`
-    update ${items} set milestone_id = null where id = any(array(
-      select item.id from milestones m join ${items} item on item.milestone_id = m.id
-      where ${sql.ref(`m.${container}`)} = any(${containerIds}::bigint[]) limit ${sql.lit(BATCH_ROWS)}))`.execute(tx);
-  return Number(numAffectedRows);
-}
+const clearMilestones =
+  (table: (typeof PLANNED)[number], container: string): Batch =>
+  async (tx, containerIds) => {
+    const items = sql.table(table);
+    const { numAffectedRows = 0n } = await sql`
+      update ${items} set milestone_id = null where id = any(array(
+        select item.id from milestones m join ${items} item on item.milestone_id = m.id
+        where ${sql.ref(`m.${container}`)} = any(${containerIds}::bigint[]) limit ${sql.lit(BATCH_ROWS)}))`.execute(tx);
+    return Number(numAffectedRows);
+  };
 
 export const planningDeletions: Deletions = {
   columns: {
@@ -89,26 +81,16 @@ export const planningDeletions: Deletions = {
     "notes.discussion_id": "kept",
   },
   ofUser: [
-    ...(["issue_assignees", "todos", "award_emoji", "notification_settings", "subscriptions"] as const).map(
-      (table): NonNullable<Deletions["ofUser"]>[number] =>
-        (tx, { id }) =>
-          removeBatch(tx, table, sql`user_id = ${id}`),
+    ...(["issue_assignees", "todos", "award_emoji", "notification_settings", "subscriptions"] as const).map((table) =>
+      removeOfUser(table, "user_id"),
     ),
-    ...(
-      [
-        ["issues", "author_id"],
-        ["issues", "closed_by_id"],
-        ["epics", "author_id"],
-        ["epics", "closed_by_id"],
-        ["label_events", "user_id"],
-        ["todos", "author_id"],
-        ["notes", "author_id"],
-      ] as const
-    ).map(
-      ([table, column]): NonNullable<Deletions["ofUser"]>[number] =>
-        (tx, { id, newOwnerId }) =>
-          reassignBatch(tx, table, column, id, newOwnerId),
-    ),
+    reassignOfUser("issues", "author_id"),
+    reassignOfUser("issues", "closed_by_id"),
+    reassignOfUser("epics", "author_id"),
+    reassignOfUser("epics", "closed_by_id"),
+    reassignOfUser("label_events", "user_id"),
+    reassignOfUser("todos", "author_id"),
+    reassignOfUser("notes", "author_id"),
   ],
   ofProjects: ofContainers("issues"),
   ofGroups: ofContainers("epics"),

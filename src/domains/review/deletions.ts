@@ -1,11 +1,7 @@
-import { removeBatch, reassignBatch } from "#domains/foundation/deletions/batches.ts";
+import { reassignOfUser, removeOfUser } from "#domains/foundation/deletions/batches.ts";
 import type { Deletions } from "#domains/foundation/deletions/deletions.ts";
 import { removalsOfItems } from "#domains/planning/items/removals.ts";
-import { sql } from "kysely";
 import { MERGE_REQUEST } from "#domains/review/merge-requests/kind.ts";
-
-const PEOPLE = ["merge_request_assignees", "merge_request_reviewers"] as const;
-const AUTHORED = ["author_id", "closed_by_id"] as const;
 
 export const reviewDeletions: Deletions = {
   columns: {
@@ -19,16 +15,10 @@ export const reviewDeletions: Deletions = {
     "merge_requests.milestone_id": "kept",
   },
   ofUser: [
-    ...PEOPLE.map(
-      (table): NonNullable<Deletions["ofUser"]>[number] =>
-        (tx, { id }) =>
-          removeBatch(tx, table, sql`user_id = ${id}`),
-    ),
-    ...AUTHORED.map(
-      (column): NonNullable<Deletions["ofUser"]>[number] =>
-        (tx, { id, newOwnerId }) =>
-          reassignBatch(tx, "merge_requests", column, id, newOwnerId),
-    ),
+    removeOfUser("merge_request_assignees", "user_id"),
+    removeOfUser("merge_request_reviewers", "user_id"),
+    reassignOfUser("merge_requests", "author_id"),
+    reassignOfUser("merge_requests", "closed_by_id"),
   ],
   ofProjects: removalsOfItems(MERGE_REQUEST),
 };

@@ -22,9 +22,9 @@ export interface DeletionContext {
 }
 
 /** Removes or hands over some rows and returns how many; it is called until it finds none. */
-type UserBatch = (tx: Tx, user: DeletedUser, context: DeletionContext) => Promise<number>;
+export type UserBatch = (tx: Tx, user: DeletedUser, context: DeletionContext) => Promise<number>;
 /** The same for rows of groups or projects, by their ids. */
-type Batch = (tx: Tx, ids: readonly number[]) => Promise<number>;
+export type Batch = (tx: Tx, ids: readonly number[]) => Promise<number>;
 
 /** What a domain does with its rows when a user, group or project is deleted. */
 export interface Deletions {

@@ -1,10 +1,8 @@
 import { type RawBuilder, sql } from "kysely";
-import type { Tx } from "#db/database.ts";
 import type { Database } from "#db/types.ts";
-import { removeBatch } from "#domains/foundation/deletions/batches.ts";
+import { removeBatch, removeOfContainers } from "#domains/foundation/deletions/batches.ts";
+import type { Batch } from "#domains/foundation/deletions/deletions.ts";
 import type { ItemKind } from "./item.ts";
-
-export type Batch = (tx: Tx, ids: readonly number[]) => Promise<number>;
 
 export const removeWhere =
   (table: keyof Database, column: string, ids: (containerIds: readonly number[]) => RawBuilder<unknown>): Batch =>
@@ -13,7 +11,6 @@ export const removeWhere =
 
 export const idsIn = (table: keyof Database, container: string) => (containerIds: readonly number[]) =>
   sql`select id from ${sql.table(table)} where ${sql.ref(container)} = any(${containerIds}::bigint[])`;
-export const own = (containerIds: readonly number[]) => sql`select unnest(${containerIds}::bigint[])`;
 
 /** Whatever belongs to the items of deleted containers. It goes first, so that no batch of items takes more rows along. */
 function removalsAround({ column, table: items, container, people }: ItemKind): Batch[] {
@@ -30,5 +27,5 @@ function removalsAround({ column, table: items, container, people }: ItemKind): 
 
 /** The items of deleted containers, with all that belongs to them. */
 export function removalsOfItems(kind: ItemKind): Batch[] {
-  return [...removalsAround(kind), removeWhere(kind.table, `${kind.container}_id`, own)];
+  return [...removalsAround(kind), removeOfContainers(kind.table, `${kind.container}_id`)];
 }
