@@ -36,6 +36,7 @@ export const DOMAINS: readonly string[] = [
   "activity",
   "review",
   "planning",
+  "conversation",
   "code",
   "organization",
   "storage",

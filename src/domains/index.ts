@@ -4,6 +4,7 @@ import type { Resources } from "#http/app.ts";
 import type { AnyJob } from "#jobs/define.ts";
 import { activity } from "./activity/index.ts";
 import { code } from "./code/index.ts";
+import { conversation } from "./conversation/index.ts";
 import { mergeDeletions } from "./foundation/deletions/deletions.ts";
 import type { Domain } from "./foundation/domain.ts";
 import { foundation } from "./foundation/index.ts";
@@ -12,11 +13,17 @@ import { identity } from "./identity/index.ts";
 import { infrastructure } from "./infrastructure/index.ts";
 import { monitoring } from "./monitoring/index.ts";
 import { organization } from "./organization/index.ts";
+import { EPIC_TODOS } from "./planning/epics/todos.ts";
 import { planning } from "./planning/index.ts";
+import { ISSUE_TODOS } from "./planning/issues/todos.ts";
 import { review } from "./review/index.ts";
 import { MERGE_REQUEST_TODOS } from "./review/merge-requests/todos.ts";
 import { platform } from "./platform/index.ts";
 import { storage } from "./storage/index.ts";
+
+/** Every kind of item, with its to-dos. Domains below those of the kinds get them here. */
+const todos = [ISSUE_TODOS, EPIC_TODOS, MERGE_REQUEST_TODOS];
+const kinds = todos.map(({ items }) => items.kind);
 
 /** Every domain, from the bottom up. */
 export const domains: Readonly<Record<string, Domain>> = {
@@ -25,7 +32,8 @@ export const domains: Readonly<Record<string, Domain>> = {
   storage,
   organization,
   code,
-  planning: planning([MERGE_REQUEST_TODOS]),
+  conversation: conversation(kinds),
+  planning: planning(todos),
   review,
   activity,
   infrastructure,

@@ -111,7 +111,7 @@ export const PLANTS: readonly Plant[] = [
     attack: "long descriptions",
     changes: [
       {
-        file: "src/domains/planning/items/descriptions.ts",
+        file: "src/domains/conversation/items/descriptions.ts",
         from: "MAX_TEXT_BYTES = 4 *",
         to: "MAX_TEXT_BYTES = 4096 *",
       },

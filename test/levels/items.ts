@@ -7,7 +7,8 @@ import { EPIC } from "#domains/planning/epics/kind.ts";
 import { readersOfEpic } from "#domains/planning/epics/readers.ts";
 import { ISSUE } from "#domains/planning/issues/kind.ts";
 import { readersOfIssue } from "#domains/planning/issues/readers.ts";
-import { epicVisibleIn, issueVisibleIn, noteVisibleIn } from "#domains/planning/items/visibility.ts";
+import { epicVisibleIn, issueVisibleIn } from "#domains/planning/items/visibility.ts";
+import { noteVisibleIn } from "#domains/conversation/notes/visibility.ts";
 import { inOrder, modelOf, nameOf, type Who } from "./model.ts";
 import { type Container, groupId, itemId, projectId, userId, type World, type WorldItem } from "./world.ts";
 

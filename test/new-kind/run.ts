@@ -9,7 +9,7 @@ const written = join(import.meta.dirname, "buoys");
 const FOLDER = "src/domains/review/buoys";
 
 /** The lists that name every kind. */
-const ITEMS = "src/domains/planning/items/item.ts";
+const ITEMS = "src/domains/conversation/items/item.ts";
 const EDITS: readonly (readonly [file: string, from: string, to: string])[] = [
   [ITEMS, '"MergeRequest"] as const', '"MergeRequest", "Buoy"] as const'],
   [ITEMS, '"merge_request_id"] as const', '"merge_request_id", "buoy_id"] as const'],
@@ -24,7 +24,7 @@ const EDITS: readonly (readonly [file: string, from: string, to: string])[] = [
   ],
   ["src/domains/review/index.ts", "  resources: {\n", "$&    ...buoyResources,\n"],
   ["src/domains/index.ts", "import { platform }", 'import { BUOY_TODOS } from "./review/buoys/todos.ts";\n$&'],
-  ["src/domains/index.ts", "planning([MERGE_REQUEST_TODOS", "$&, BUOY_TODOS"],
+  ["src/domains/index.ts", "EPIC_TODOS, MERGE_REQUEST_TODOS", "$&, BUOY_TODOS"],
 ];
 
 /** What a new kind of item costs: notes, discussions, emoji, subscriptions and to-dos by declaring it. */
@@ -54,8 +54,8 @@ describe("a new kind of item", () => {
     const others = changed.filter((file) => !file.startsWith(FOLDER));
     assert.deepEqual(others, [
       "migrations/9999_buoys.sql",
-      "src/domains/index.ts",
       ITEMS,
+      "src/domains/index.ts",
       "src/domains/review/index.ts",
     ]);
     console.log(`a new kind: ${changed.length} files, ${lines} lines written, ${EDITS.length} lines changed`);

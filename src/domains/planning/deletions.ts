@@ -70,18 +70,14 @@ export const planningDeletions: Deletions = {
     "notification_settings.project_id": "removed first",
     "subscriptions.user_id": "removed first",
     "mail_counts.author_id": "cascade",
-    "notes.author_id": "moved to the ghost user",
-    "award_emoji.user_id": "removed first",
     // Links and events may outlive the label that they name.
     "label_links.label_id": "kept",
     "label_events.label_id": "kept",
     // A job takes a deleted milestone from its issues.
     "issues.milestone_id": "kept",
-    // A discussion keeps its id when the note that began it is deleted.
-    "notes.discussion_id": "kept",
   },
   ofUser: [
-    ...(["issue_assignees", "todos", "award_emoji", "notification_settings", "subscriptions"] as const).map((table) =>
+    ...(["issue_assignees", "todos", "notification_settings", "subscriptions"] as const).map((table) =>
       removeOfUser(table, "user_id"),
     ),
     reassignOfUser("issues", "author_id"),
@@ -90,7 +86,6 @@ export const planningDeletions: Deletions = {
     reassignOfUser("epics", "closed_by_id"),
     reassignOfUser("label_events", "user_id"),
     reassignOfUser("todos", "author_id"),
-    reassignOfUser("notes", "author_id"),
   ],
   ofProjects: ofContainers("issues"),
   ofGroups: ofContainers("epics"),

@@ -1,21 +1,18 @@
 import type { Domain } from "#domains/foundation/domain.ts";
 import type { Resources } from "#http/app.ts";
-import { awardEndpoints, noteAwardEndpoints } from "./award-emoji/endpoints.ts";
+import { awardEndpoints, noteAwardEndpoints } from "#domains/conversation/award-emoji/endpoints.ts";
 import { planningConstraints } from "./constraints.ts";
 import { planningDeletions } from "./deletions.ts";
-import { discussionEndpoints } from "./discussions/endpoints.ts";
+import { discussionEndpoints } from "#domains/conversation/discussions/endpoints.ts";
 import { childEpics } from "./epics/child-routes.ts";
 import { epicIssues } from "./epics/issue-routes.ts";
 import { EPICS, EPICS_BY_IID } from "./epics/resource.ts";
 import { epics } from "./epics/routes.ts";
-import { EPIC_TODOS } from "./epics/todos.ts";
 import { milestoneIssues } from "./issues/milestone-routes.ts";
 import { ISSUES } from "./issues/resource.ts";
 import { issues } from "./issues/routes.ts";
-import { ISSUE_TODOS } from "./issues/todos.ts";
 import { mergeLabels, removeLabelLinks } from "./labels/jobs.ts";
 import { groupLabels, projectLabels } from "./labels/routes.ts";
-import { markdownEndpoints } from "./markdown/routes.ts";
 import { clearMilestone, mergeMilestones } from "./milestones/jobs.ts";
 import { groupMilestones, projectMilestones } from "./milestones/routes.ts";
 import { planningSeeds } from "./seed.ts";
@@ -24,7 +21,7 @@ import { epicLinks } from "./links/epics.ts";
 import { issueLinks } from "./links/issues.ts";
 import { notificationJobs } from "./notifications/jobs.ts";
 import { notificationEndpoints } from "./notifications/routes.ts";
-import { noteEndpoints } from "./notes/endpoints.ts";
+import { noteEndpoints } from "#domains/conversation/notes/endpoints.ts";
 import { notificationSettings } from "./notification-settings/routes.ts";
 import { subscriptionEndpoints } from "./subscriptions/endpoints.ts";
 import { completeTodos } from "./todos/jobs.ts";
@@ -59,16 +56,14 @@ const awards: Resources = {
 };
 const milestones: Resources = { projectMilestones, groupMilestones, milestoneIssues };
 const items: Resources = { epics, childEpics, epicIssues, issues };
-const ownTodos = [ISSUE_TODOS, EPIC_TODOS];
 
-/** The kinds of items of the domains above have to-dos, mail and labels as the own ones do. */
-export const planning = (others: readonly TodoKind[]): Domain => {
-  const todos = [...ownTodos, ...others];
+/** Kinds of items of the domains above have to-dos, mail and labels as the own ones do. */
+export const planning = (todos: readonly TodoKind[]): Domain => {
   const kinds = todos.map(({ items: { kind } }) => kind);
   return {
     resources: {
       ...items,
-      ...{ markdown: markdownEndpoints(kinds), todos: todoEndpoints(todos) },
+      ...{ todos: todoEndpoints(todos) },
       ...{ notifications: notificationEndpoints(kinds), notificationSettings, subscriptions },
       ...labels,
       ...milestones,

@@ -1,8 +1,8 @@
 import type { Domain } from "#domains/foundation/domain.ts";
-import { awardEndpoints, noteAwardEndpoints } from "#domains/planning/award-emoji/endpoints.ts";
-import { discussionEndpoints } from "#domains/planning/discussions/endpoints.ts";
+import { awardEndpoints, noteAwardEndpoints } from "#domains/conversation/award-emoji/endpoints.ts";
+import { discussionEndpoints } from "#domains/conversation/discussions/endpoints.ts";
 import { labelEventEndpoints } from "#domains/planning/label-events/endpoints.ts";
-import { noteEndpoints } from "#domains/planning/notes/endpoints.ts";
+import { noteEndpoints } from "#domains/conversation/notes/endpoints.ts";
 import { subscriptionEndpoints } from "#domains/planning/subscriptions/endpoints.ts";
 import { reviewConstraints } from "./constraints.ts";
 import { reviewDeletions } from "./deletions.ts";

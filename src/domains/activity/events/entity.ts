@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
 import { ACTIONS } from "#domains/foundation/events/record.ts";
-import { Note } from "#domains/planning/notes/entity.ts";
+import { Note } from "#domains/conversation/notes/entity.ts";
 import type { EventRow } from "./queries.ts";
 
 const exact = { additionalProperties: false };

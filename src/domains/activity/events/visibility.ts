@@ -3,7 +3,8 @@ import { mayUse, hasRole, type ProjectSeen } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
 import { groupVisibleTo, visibleTo } from "#access/visible.ts";
 import { ACTIONS } from "#domains/foundation/events/record.ts";
-import { epicsSeenIn, isOpenOrOwn, issuesSeenIn, SEES_CONFIDENTIAL } from "#domains/planning/items/visibility.ts";
+import { epicsSeenIn, isOpenOrOwn, issuesSeenIn } from "#domains/planning/items/visibility.ts";
+import { SEES_CONFIDENTIAL } from "#domains/conversation/notes/visibility.ts";
 
 type Condition = RawBuilder<boolean>;
 

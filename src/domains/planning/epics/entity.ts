@@ -3,7 +3,7 @@ import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
 import { textColorOn } from "#domains/planning/items/colors.ts";
 import type { Votes } from "#domains/planning/items/counts.ts";
-import { itemUrl } from "#domains/planning/items/item.ts";
+import { itemUrl } from "#domains/conversation/items/item.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import { Issue } from "#domains/planning/issues/entity.ts";
 import { DetailedLabels, LabelsOfItem } from "#domains/planning/labels/entity.ts";

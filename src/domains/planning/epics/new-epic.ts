@@ -8,7 +8,7 @@ import { NO_VOTES } from "#domains/planning/items/counts.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
 import { labelsByName, ofGroup } from "#domains/planning/items/labels.ts";
 import { mentionsIn } from "#domains/planning/items/mentions.ts";
-import type { ItemWrite } from "#domains/planning/items/item.ts";
+import type { ItemWrite } from "#domains/conversation/items/item.ts";
 import { idColumn, nextItemId, notify, sendsMail } from "#domains/planning/items/notifications.ts";
 import { todosOf } from "#domains/planning/items/todos.ts";
 import { presentEpic, type SingleEpic } from "./entity.ts";

@@ -2,9 +2,10 @@ import { sql } from "kysely";
 import { levelInGroup } from "#access/levels.ts";
 import { LEVELS } from "#access/roles.ts";
 import type { Db } from "#db/database.ts";
-import type { People } from "#domains/planning/items/item.ts";
+import type { People } from "#domains/conversation/items/item.ts";
 import { isActiveAmong } from "#domains/planning/items/readers.ts";
-import { groupOpenToUser, SEES_CONFIDENTIAL } from "#domains/planning/items/visibility.ts";
+import { groupOpenToUser } from "#domains/planning/items/visibility.ts";
+import { SEES_CONFIDENTIAL } from "#domains/conversation/notes/visibility.ts";
 
 interface EpicSeen {
   readonly group_id: number;

@@ -1,6 +1,6 @@
 import { type GroupSeen, inGroup } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
-import { type ItemSeen, itemResource } from "#domains/planning/items/resource.ts";
+import { type ItemSeen, itemResource } from "#domains/conversation/items/resource.ts";
 import { SingleEpic } from "./entity.ts";
 import { EPIC } from "./kind.ts";
 import { EpicByAnyId, EpicId, EPICS_API } from "./params.ts";

@@ -1,4 +1,4 @@
-import type { ItemKind } from "#domains/planning/items/item.ts";
+import type { ItemKind } from "#domains/conversation/items/item.ts";
 import { notifyOfComment } from "#domains/planning/notifications/comments.ts";
 import { issueVisibleTo, isNamedVisible } from "#domains/planning/items/visibility.ts";
 import { readersOfStoredIssue } from "./readers.ts";

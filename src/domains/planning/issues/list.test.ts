@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { dayFromNow } from "#domains/organization/members/test-support.ts";
-import { MAX_TEXT_BYTES } from "#domains/planning/items/descriptions.ts";
+import { MAX_TEXT_BYTES } from "#domains/conversation/items/descriptions.ts";
 import type { Reply, TestUser } from "#test/support/app.ts";
 import { accepted, type IssueProject, type IssuesApp, issuesApp } from "./test-support.ts";
 

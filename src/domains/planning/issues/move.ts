@@ -6,7 +6,7 @@ import type { Databases } from "#db/database.ts";
 import { badRequest, forbidden, missing } from "#lib/refusal.ts";
 import { recordEvent } from "#domains/foundation/events/record.ts";
 import { labelsByName, ofProject } from "#domains/planning/items/labels.ts";
-import { copyComments } from "#domains/planning/items/notes.ts";
+import { copyComments } from "#domains/conversation/notes/create.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import { moveSubscriptions } from "#domains/planning/items/subscriptions.ts";
 import { recordChanges } from "#domains/planning/items/system-notes.ts";

@@ -1,5 +1,5 @@
 import type { UserSummary } from "#domains/identity/users/entity.ts";
-import { itemUrl } from "#domains/planning/items/item.ts";
+import { itemUrl } from "#domains/conversation/items/item.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import type { IssueCounts } from "./counts.ts";
 import type { Issue } from "./entity.ts";

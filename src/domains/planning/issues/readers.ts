@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
-import type { People } from "#domains/planning/items/item.ts";
+import type { People } from "#domains/conversation/items/item.ts";
 import { readersInProject, seesConfidential } from "#domains/planning/items/readers.ts";
 
 /** An issue that is stored or about to be. */

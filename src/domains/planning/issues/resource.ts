@@ -1,5 +1,5 @@
 import { inProject } from "#access/containers.ts";
-import { itemResource } from "#domains/planning/items/resource.ts";
+import { itemResource } from "#domains/conversation/items/resource.ts";
 import { SingleIssue } from "./entity.ts";
 import { ISSUE } from "./kind.ts";
 import { IssueId } from "./params.ts";

@@ -1,7 +1,7 @@
 import { hasRole, type ProjectSeen } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
 import { needsRole } from "#access/roles.ts";
-import type { ItemWrite } from "#domains/planning/items/item.ts";
+import type { ItemWrite } from "#domains/conversation/items/item.ts";
 import type { IssueRow } from "./queries.ts";
 import type { IssueViewer } from "./views.ts";
 

@@ -7,7 +7,7 @@ import { Id } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { participantsOf } from "#domains/planning/items/participants.ts";
-import { maySeeInternal } from "#domains/planning/items/visibility.ts";
+import { maySeeInternal } from "#domains/conversation/notes/visibility.ts";
 import { changeIssue, deleteIssue } from "./actions.ts";
 import { SingleIssue } from "./entity.ts";
 import { GroupIssueCountFilters, GroupIssueFilters, IssueCountFilters, IssueFilters } from "./filter-params.ts";

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Db, Tx } from "#db/database.ts";
-import type { Item, PeopleTable } from "./item.ts";
+import type { Item, PeopleTable } from "#domains/conversation/items/item.ts";
 import { recordChanges } from "./system-notes.ts";
 import { usableByUser } from "./visibility.ts";
 

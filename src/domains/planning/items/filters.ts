@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Rows } from "#db/lists/list-page.ts";
 import type { Condition } from "#db/lists/order.ts";
 import { matches } from "#domains/organization/namespaces/search.ts";
-import { idOfRow, type ItemKind, type PeopleTable } from "./item.ts";
+import { idOfRow, type ItemKind, type PeopleTable } from "#domains/conversation/items/item.ts";
 import { isAvailableIn, type LabelContainer } from "./labels.ts";
 
 export const not = (condition: Condition): Condition => sql`not (${condition})`;

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { GroupSeen, ProjectSeen } from "#access/containers.ts";
 import type { Db, Tx } from "#db/database.ts";
 import { unprocessable } from "#lib/refusal.ts";
-import type { Item } from "./item.ts";
+import type { Item } from "#domains/conversation/items/item.ts";
 import { MAX_LABELS } from "./params.ts";
 import { labelsChanged, recordChanges } from "./system-notes.ts";
 

@@ -4,7 +4,7 @@ import type { Databases, Db, Tx } from "#db/database.ts";
 import { bigints, type Lookup } from "#db/loader.ts";
 import type { JobKind } from "#jobs/kind.ts";
 import { retried } from "#domains/foundation/mails/send.ts";
-import { type Item, ITEM_COLUMNS, type ItemKind, type NotifyingWrite } from "./item.ts";
+import { type Item, ITEM_COLUMNS, type ItemKind, type NotifyingWrite } from "#domains/conversation/items/item.ts";
 
 const exact = { additionalProperties: false };
 const Ids = Type.Array(Type.Integer());

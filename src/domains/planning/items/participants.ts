@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import { userSummaries } from "#domains/identity/users/queries.ts";
-import type { Item } from "./item.ts";
+import type { Item } from "#domains/conversation/items/item.ts";
 
 /**
  * The people who take part in an item: its author, those who are asked to work on it, and those who commented. The

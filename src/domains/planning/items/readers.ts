@@ -2,8 +2,9 @@ import { type RawBuilder, sql } from "kysely";
 import { levelInProject } from "#access/levels.ts";
 import { LEVELS } from "#access/roles.ts";
 import type { Db } from "#db/database.ts";
-import type { People } from "./item.ts";
-import { SEES_CONFIDENTIAL, usableByUser } from "./visibility.ts";
+import type { People } from "#domains/conversation/items/item.ts";
+import { usableByUser } from "./visibility.ts";
+import { SEES_CONFIDENTIAL } from "#domains/conversation/notes/visibility.ts";
 
 /** Whether the row of `users as u` is one of some people, and active. */
 export const isActiveAmong = (people: People): RawBuilder<boolean> =>

@@ -1,4 +1,4 @@
-import type { ItemKind } from "./item.ts";
+import type { ItemKind } from "#domains/conversation/items/item.ts";
 
 /** What a reference to an issue or epic looks like: `#12`, `project#12`, `group/project#12`; epics have `&`. */
 export interface References {

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Database } from "#db/types.ts";
 import { removeBatch, removeOfContainers } from "#domains/foundation/deletions/batches.ts";
 import type { Batch } from "#domains/foundation/deletions/deletions.ts";
-import type { ItemKind } from "./item.ts";
+import type { ItemKind } from "#domains/conversation/items/item.ts";
 
 export const removeWhere =
   (table: keyof Database, column: string, ids: (containerIds: readonly number[]) => RawBuilder<unknown>): Batch =>

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
 import type { Db, Tx } from "#db/database.ts";
-import { idOfRow, type Item, type ItemKind, rowsOf } from "./item.ts";
+import { idOfRow, type Item, type ItemKind, rowsOf } from "#domains/conversation/items/item.ts";
 
 /** Whether a user takes part in the row of a kind: wrote it, works on it or commented on it. */
 export function takesPart(kind: ItemKind, userId: RawBuilder<unknown>): RawBuilder<boolean> {

@@ -1,6 +1,6 @@
 import type { Tx } from "#db/database.ts";
-import type { Item, ItemKind } from "./item.ts";
-import { createNotes } from "./notes.ts";
+import type { Item, ItemKind } from "#domains/conversation/items/item.ts";
+import { createNotes } from "#domains/conversation/notes/create.ts";
 
 /**
  * Records what somebody changed in an item, one system note for each change. Notes that name another item are for those

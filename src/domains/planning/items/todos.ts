@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "#db/database.ts";
-import type { Item, ItemKind } from "./item.ts";
+import type { Item, ItemKind } from "#domains/conversation/items/item.ts";
 
 /** Whom a change of an item asks to look at it. */
 export interface ToldPeople {

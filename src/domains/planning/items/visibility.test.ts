@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type NotesApp, notesApp } from "#domains/planning/notes/test-support.ts";
+import { type NotesApp, notesApp } from "#domains/conversation/notes/test-support.ts";
 import { accepted } from "#domains/planning/issues/test-support.ts";
 import type { TestUser } from "#test/support/app.ts";
 

@@ -3,12 +3,9 @@ import { type GroupSeen, hasRole, openTo, type ProjectSeen } from "#access/conta
 import { type Feature, FEATURES } from "#access/features.ts";
 import { levelInProject, reachedNamespaces } from "#access/levels.ts";
 import { type Actor, isAdministrator } from "#access/principal.ts";
-import { LEVELS, needsRole, type Role, VISIBILITIES } from "#access/roles.ts";
+import { LEVELS, type Role, VISIBILITIES } from "#access/roles.ts";
 import { belongsTo, visibleTo } from "#access/visible.ts";
-import type { ItemKind } from "./item.ts";
-
-/** Members see confidential issues and epics from this role on. */
-export const SEES_CONFIDENTIAL = "planner";
+import { SEES_CONFIDENTIAL } from "#domains/conversation/notes/visibility.ts";
 
 /** Whether the row of `issues as i` is the actor's own matter: written by or assigned to them. */
 const isOwnIssue = (actor: Actor): RawBuilder<boolean> => sql`(i.author_id = ${actor.user.id}
@@ -42,29 +39,6 @@ export function issueVisibleTo(actor: Actor | null): RawBuilder<boolean> {
 
 export function issueVisibleIn(project: ProjectSeen, actor: Actor | null): RawBuilder<boolean> {
   return hasRole(actor, project, SEES_CONFIDENTIAL) ? sql`true` : isOpenOrOwn(actor);
-}
-
-/** What the notes depend on that an actor sees on an item. */
-interface NotesSeen {
-  readonly kind: ItemKind;
-  readonly container: ProjectSeen | GroupSeen;
-  readonly actor: Actor | null;
-}
-
-/** Whether the row of `notes as note` on an item that an actor sees is for them: internal ones are as confidential items. */
-export function noteVisibleIn({ kind, container, actor }: NotesSeen): RawBuilder<boolean> {
-  const seesInternal = maySeeInternal(container, actor);
-  const seesNamed = kind.isNamedVisible?.(actor) ?? sql`note.other_issue_id is null and note.other_epic_id is null`;
-  return sql`(${seesInternal ? sql`true` : sql`not note.internal`} and ${seesNamed})`;
-}
-
-/** Whether an actor sees the internal notes on the items of a container. */
-export const maySeeInternal = (container: ProjectSeen | GroupSeen, actor: Actor | null): boolean =>
-  hasRole(actor, container, SEES_CONFIDENTIAL);
-
-/** Refuses those who may not write what only members from a role on see. */
-export function requireSeesInternal(container: ProjectSeen | GroupSeen, actor: Actor, place: "project" | "group") {
-  if (!maySeeInternal(container, actor)) throw needsRole(SEES_CONFIDENTIAL, place);
 }
 
 /** Whether an actor may see the other issue or epic that the row of `notes as note` names, if it names one. */

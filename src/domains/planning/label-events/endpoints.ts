@@ -2,7 +2,7 @@ import Type from "typebox";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { Id } from "#http/params/vocabulary.ts";
-import type { ItemResource } from "#domains/planning/items/resource.ts";
+import type { ItemResource } from "#domains/conversation/items/resource.ts";
 import { LabelEvent } from "./entity.ts";
 import { eventsOf, requireLabelEvent } from "./queries.ts";
 import { labelEventView, labelEventViews } from "./views.ts";

@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
-import { type Item, ITEM_NAMES } from "#domains/planning/items/item.ts";
+import { type Item, ITEM_NAMES } from "#domains/conversation/items/item.ts";
 import { LabelDetails, presentLabelDetails } from "#domains/planning/labels/entity.ts";
 import type { LabelEventRow } from "./queries.ts";
 

@@ -3,7 +3,7 @@ import type { Actor } from "#access/principal.ts";
 import { groupVisibleTo, visibleTo } from "#access/visible.ts";
 import type { Db } from "#db/database.ts";
 import { missing } from "#lib/refusal.ts";
-import type { ItemSeen } from "#domains/planning/items/resource.ts";
+import type { ItemSeen } from "#domains/conversation/items/resource.ts";
 import { isAvailableIn, ofGroup, ofProject } from "#domains/planning/items/labels.ts";
 
 /**

@@ -2,7 +2,7 @@ import type { Static } from "typebox";
 import type { Db } from "#db/database.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { summariesOf } from "#domains/identity/users/queries.ts";
-import type { Item } from "#domains/planning/items/item.ts";
+import type { Item } from "#domains/conversation/items/item.ts";
 import { type LabelEvent, presentLabelEvent } from "./entity.ts";
 import type { LabelEventRow } from "./queries.ts";
 

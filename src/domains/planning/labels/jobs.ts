@@ -3,7 +3,7 @@ import Type, { type Static } from "typebox";
 import { defineJob, type JobContext } from "#jobs/define.ts";
 import type { JobKind } from "#jobs/kind.ts";
 import { removeBatch } from "#domains/foundation/deletions/batches.ts";
-import type { ItemKind } from "#domains/planning/items/item.ts";
+import type { ItemKind } from "#domains/conversation/items/item.ts";
 import { type Namesake, namesakesOf } from "#domains/planning/items/namesakes.ts";
 import { moveBatchOfLinks, removeNamesake } from "./merge.ts";
 

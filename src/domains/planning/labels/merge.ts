@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Tx } from "#db/database.ts";
-import { idOfRow, type ItemKind, rowsOf } from "#domains/planning/items/item.ts";
+import { idOfRow, type ItemKind, rowsOf } from "#domains/conversation/items/item.ts";
 import type { Namesake } from "#domains/planning/items/namesakes.ts";
 
 const BATCH_ITEMS = 1000;

@@ -2,8 +2,8 @@ import { sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
 import { groupVisibleTo } from "#access/visible.ts";
 import type { Db } from "#db/database.ts";
-import { type Answer, markTruncated } from "#domains/planning/items/answer.ts";
-import { idOfRow, type ItemKind, rowsWithContainer } from "#domains/planning/items/item.ts";
+import { type Answer, markTruncated } from "#domains/conversation/items/answer.ts";
+import { idOfRow, type ItemKind, rowsWithContainer } from "#domains/conversation/items/item.ts";
 import { MAX_LABELS } from "#domains/planning/items/params.ts";
 import { type LabelDetailsRow, presentLabelDetails } from "./entity.ts";
 

@@ -4,7 +4,7 @@ import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import { issueVisibleTo } from "#domains/planning/items/visibility.ts";
-import { itemUrl } from "#domains/planning/items/item.ts";
+import { itemUrl } from "#domains/conversation/items/item.ts";
 import { type IssueRow, visibleIssues } from "#domains/planning/issues/queries.ts";
 import { pathsOf } from "#domains/planning/issues/views.ts";
 import { ISSUE } from "#domains/planning/issues/kind.ts";

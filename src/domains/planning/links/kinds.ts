@@ -3,8 +3,8 @@ import type { Access } from "#access/access.ts";
 import type { Actor } from "#access/principal.ts";
 import type { Databases, Db, Tx } from "#db/database.ts";
 import type { Endpoint } from "#http/endpoint.ts";
-import type { Answer } from "#domains/planning/items/answer.ts";
-import type { ItemKind } from "#domains/planning/items/item.ts";
+import type { Answer } from "#domains/conversation/items/answer.ts";
+import type { ItemKind } from "#domains/conversation/items/item.ts";
 import type { LinkView } from "./views.ts";
 
 /** The caller, and where links of references lead. */

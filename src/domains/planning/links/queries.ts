@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import { Refusal } from "#lib/refusal.ts";
-import { isVisibleItem } from "#domains/planning/items/item.ts";
+import { isVisibleItem } from "#domains/conversation/items/item.ts";
 import type { LinkKind, LinkedItem } from "./kinds.ts";
 
 export const LINK_TYPES = ["relates_to", "blocks", "is_blocked_by"] as const;

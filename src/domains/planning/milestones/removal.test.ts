@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { jobs } from "#domains/index.ts";
-import { namedMilestone } from "#domains/planning/milestones/of-items.ts";
+import { namedMilestone } from "./of-items.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { until } from "#test/support/until.ts";

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import { live } from "#access/levels.ts";
 import { LEVELS } from "#access/roles.ts";
 import type { Db } from "#db/database.ts";
-import { idOfRow, rowsWithContainer } from "#domains/planning/items/item.ts";
+import { idOfRow, rowsWithContainer } from "#domains/conversation/items/item.ts";
 import type { Notification } from "#domains/planning/items/notifications.ts";
 
 /**

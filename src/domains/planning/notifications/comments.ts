@@ -1,4 +1,4 @@
-import type { Comment, Item, NotifyingWrite } from "#domains/planning/items/item.ts";
+import type { Comment, Item, NotifyingWrite } from "#domains/conversation/items/item.ts";
 import { newMentions } from "#domains/planning/items/mentions.ts";
 import { notify } from "#domains/planning/items/notifications.ts";
 import { updateTodos } from "#domains/planning/items/todos.ts";

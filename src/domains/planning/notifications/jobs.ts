@@ -1,4 +1,4 @@
-import { itemAt, type ItemKind } from "#domains/planning/items/item.ts";
+import { itemAt, type ItemKind } from "#domains/conversation/items/item.ts";
 import { defineJob } from "#jobs/define.ts";
 import { mailedSite } from "#domains/foundation/mails/letters.ts";
 import { notificationKind, queueMailsKind } from "#domains/planning/items/notifications.ts";

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import type { Letter, Paragraph } from "#mail/letter.ts";
-import { idOfRow, type ItemKind, itemUrl, pathOfRow, rowsWithContainer } from "#domains/planning/items/item.ts";
+import { idOfRow, type ItemKind, itemUrl, pathOfRow, rowsWithContainer } from "#domains/conversation/items/item.ts";
 import type { Notification } from "#domains/planning/items/notifications.ts";
 import type { Recipient } from "./recipients.ts";
 

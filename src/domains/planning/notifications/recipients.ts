@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Db } from "#db/database.ts";
-import { idOfRow, type ItemKind, rowsWithContainer } from "#domains/planning/items/item.ts";
+import { idOfRow, type ItemKind, rowsWithContainer } from "#domains/conversation/items/item.ts";
 import type { Notification } from "#domains/planning/items/notifications.ts";
 import { takesPart } from "#domains/planning/items/subscriptions.ts";
 import { candidatesOf } from "./candidates.ts";

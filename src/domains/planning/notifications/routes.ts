@@ -3,7 +3,7 @@ import { anyone } from "#access/access.ts";
 import { auditedForOthers, endpoint, plain } from "#http/endpoint.ts";
 import { holderOfLink } from "#domains/identity/accounts/access.ts";
 import { pageRefusal, renderForm, renderHidden, renderPage, setPageHeaders } from "#domains/identity/accounts/page.ts";
-import type { ItemKind } from "#domains/planning/items/item.ts";
+import type { ItemKind } from "#domains/conversation/items/item.ts";
 import { readToken, UNSUBSCRIBE, unsubscribe } from "./unsubscribe.ts";
 
 const HTML = plain("text/html; charset=utf-8");

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Tx } from "#db/database.ts";
 import type { Sealing } from "#lib/sealing.ts";
-import type { Item, ItemKind } from "#domains/planning/items/item.ts";
+import type { Item, ItemKind } from "#domains/conversation/items/item.ts";
 import { setSubscription } from "#domains/planning/items/subscriptions.ts";
 
 export const UNSUBSCRIBE = "/-/unsubscribe";

@@ -1,5 +1,5 @@
 import { auditedForOthers, endpoint } from "#http/endpoint.ts";
-import type { ItemResource } from "#domains/planning/items/resource.ts";
+import type { ItemResource } from "#domains/conversation/items/resource.ts";
 import { changeSubscription } from "./actions.ts";
 
 /** The endpoints by which somebody gets mail about items of one kind, or no more of it. */

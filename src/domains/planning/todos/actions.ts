@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
 import type { Tx } from "#db/database.ts";
 import { unchanged } from "#lib/refusal.ts";
-import { type Item, ITEM_COLUMNS } from "#domains/planning/items/item.ts";
+import { type Item, ITEM_COLUMNS } from "#domains/conversation/items/item.ts";
 import type { TodoKind } from "./kinds.ts";
 import { requireTodo, type TodoRow } from "./queries.ts";
 

@@ -3,7 +3,7 @@ import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
 import { Namespace } from "#domains/organization/namespaces/entity.ts";
 import { ProjectIdentity } from "#domains/organization/projects/identity.ts";
-import { ITEM_NAMES } from "#domains/planning/items/item.ts";
+import { ITEM_NAMES } from "#domains/conversation/items/item.ts";
 import type { TodoTarget } from "./kinds.ts";
 import { ACTIONS } from "./params.ts";
 

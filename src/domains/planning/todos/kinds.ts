@@ -4,8 +4,8 @@ import type { Db } from "#db/database.ts";
 import { fullName, fullPath } from "#domains/foundation/namespaces/queries.ts";
 import type { presentNamespace } from "#domains/organization/namespaces/entity.ts";
 import { presentIdentity } from "#domains/organization/projects/identity.ts";
-import type { Answer } from "#domains/planning/items/answer.ts";
-import type { ItemResource } from "#domains/planning/items/resource.ts";
+import type { Answer } from "#domains/conversation/items/answer.ts";
+import type { ItemResource } from "#domains/conversation/items/resource.ts";
 
 export interface TodoViewer extends Answer {
   readonly actor: Actor;

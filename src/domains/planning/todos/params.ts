@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { Id } from "#http/params/vocabulary.ts";
-import { ITEM_NAMES } from "#domains/planning/items/item.ts";
+import { ITEM_NAMES } from "#domains/conversation/items/item.ts";
 
 /** The causes of a to-do. */
 export const ACTIONS = ["assigned", "mentioned", "marked", "review_requested"] as const;

@@ -3,7 +3,13 @@ import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import type { Listing } from "#db/lists/list-page.ts";
 import { missing } from "#lib/refusal.ts";
-import { idOfRow, isVisibleItem, ITEM_COLUMNS, namespaceOfRow, rowsInContainer } from "#domains/planning/items/item.ts";
+import {
+  idOfRow,
+  isVisibleItem,
+  ITEM_COLUMNS,
+  namespaceOfRow,
+  rowsInContainer,
+} from "#domains/conversation/items/item.ts";
 import type { TodoKind } from "./kinds.ts";
 import type { TodoFilters } from "./params.ts";
 

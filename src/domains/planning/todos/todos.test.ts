@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { VISIBILITIES } from "#access/roles.ts";
-import { MAX_TEXT_BYTES } from "#domains/planning/items/descriptions.ts";
+import { MAX_TEXT_BYTES } from "#domains/conversation/items/descriptions.ts";
 import { type LinkApp, linkApp } from "#domains/planning/links/test-support.ts";
 import type { TestUser } from "#test/support/app.ts";
 

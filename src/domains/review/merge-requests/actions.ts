@@ -12,7 +12,7 @@ import {
 } from "#domains/planning/items/assignees.ts";
 import { applyLabels, ofProject } from "#domains/planning/items/labels.ts";
 import { newMentions } from "#domains/planning/items/mentions.ts";
-import type { Item, PeopleTable } from "#domains/planning/items/item.ts";
+import type { Item, PeopleTable } from "#domains/conversation/items/item.ts";
 import { notify } from "#domains/planning/items/notifications.ts";
 import { stateColumns, statesReached } from "#domains/planning/items/states.ts";
 import { assigneesChanged, changesOf, recordChanges, reviewersChanged } from "#domains/planning/items/system-notes.ts";

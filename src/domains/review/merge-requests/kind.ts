@@ -1,5 +1,5 @@
 import { visibleTo } from "#access/visible.ts";
-import type { ItemKind } from "#domains/planning/items/item.ts";
+import type { ItemKind } from "#domains/conversation/items/item.ts";
 import { notifyOfComment } from "#domains/planning/notifications/comments.ts";
 import { readersOfStoredMergeRequest } from "./readers.ts";
 

@@ -1,6 +1,6 @@
 import type { UserSummary } from "#domains/identity/users/entity.ts";
 import type { ItemCounts } from "#domains/planning/items/counts.ts";
-import { itemUrl } from "#domains/planning/items/item.ts";
+import { itemUrl } from "#domains/conversation/items/item.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import { tasksOf } from "#domains/planning/items/tasks.ts";
 import { isDraft } from "./draft.ts";

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { ProjectSeen } from "#access/containers.ts";
 import type { Db, Tx } from "#db/database.ts";
 import { Refusal } from "#lib/refusal.ts";
-import type { PeopleTable } from "#domains/planning/items/item.ts";
+import type { PeopleTable } from "#domains/conversation/items/item.ts";
 
 const peopleIn = (table: PeopleTable): RawBuilder<number[]> =>
   sql`array(select a.user_id from ${sql.table(table)} a where a.merge_request_id = mr.id order by a.user_id)`;

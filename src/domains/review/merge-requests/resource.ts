@@ -1,5 +1,5 @@
 import { inProject } from "#access/containers.ts";
-import { itemResource } from "#domains/planning/items/resource.ts";
+import { itemResource } from "#domains/conversation/items/resource.ts";
 import { SingleMergeRequest } from "./entity.ts";
 import { MERGE_REQUEST } from "./kind.ts";
 import { MergeRequestId } from "./params.ts";

@@ -7,7 +7,7 @@ import { type Page, pageOf } from "#http/paging.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { participantsOf } from "#domains/planning/items/participants.ts";
-import { maySeeInternal } from "#domains/planning/items/visibility.ts";
+import { maySeeInternal } from "#domains/conversation/notes/visibility.ts";
 import { withLabelDetails } from "#domains/planning/labels/views.ts";
 import { changeMergeRequest, deleteMergeRequest } from "./actions.ts";
 import { headsOf } from "./branches.ts";

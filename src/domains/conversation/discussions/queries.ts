@@ -2,9 +2,9 @@ import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import type { Listing } from "#db/lists/list-page.ts";
 import { order } from "#db/lists/order.ts";
-import type { ItemSeen } from "#domains/planning/items/resource.ts";
-import { noteVisibleIn } from "#domains/planning/items/visibility.ts";
-import { noNote, type NoteRow, visibleNotes } from "#domains/planning/notes/queries.ts";
+import type { ItemSeen } from "#domains/conversation/items/resource.ts";
+import { noteVisibleIn } from "#domains/conversation/notes/visibility.ts";
+import { noNote, type NoteRow, visibleNotes } from "#domains/conversation/notes/queries.ts";
 import { firstNoteOf } from "./ids.ts";
 
 export const PAGING = {

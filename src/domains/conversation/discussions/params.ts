@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { noteDraft } from "#domains/planning/notes/params.ts";
+import { noteDraft } from "#domains/conversation/notes/params.ts";
 
 export const discussion = { discussion_id: Type.String({ description: "40 hexadecimal digits" }) };
 

@@ -2,8 +2,8 @@ import { type Actor, isAdministrator } from "#access/principal.ts";
 import type { Tx } from "#db/database.ts";
 import type { WriteContext } from "#http/endpoint.ts";
 import { forbidden, unprocessable } from "#lib/refusal.ts";
-import { noteTarget } from "#domains/planning/notes/actions.ts";
-import { refuseIfLocked } from "#domains/planning/notes/rights.ts";
+import { noteTarget } from "#domains/conversation/notes/actions.ts";
+import { refuseIfLocked } from "#domains/conversation/notes/rights.ts";
 import { type Awardable, type AwardRow, awardsOf, requireAward } from "./queries.ts";
 
 /** Names that mean the same emoji; votes are counted by one of them. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
-import { MAX_TEXT_BYTES } from "#domains/planning/items/descriptions.ts";
+import { MAX_TEXT_BYTES } from "#domains/conversation/items/descriptions.ts";
 import { accepted } from "#domains/planning/issues/test-support.ts";
-import { type NotesApp, notesApp } from "#domains/planning/notes/test-support.ts";
+import { type NotesApp, notesApp } from "#domains/conversation/notes/test-support.ts";
 import type { TestUser } from "#test/support/app.ts";
 
 describe("discussions", () => {

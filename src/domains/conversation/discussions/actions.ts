@@ -1,11 +1,11 @@
 import { sql } from "kysely";
 import type { Tx } from "#db/database.ts";
 import { badRequest } from "#lib/refusal.ts";
-import type { ItemWrite } from "#domains/planning/items/item.ts";
-import type { WritableItem } from "#domains/planning/items/resource.ts";
-import { createComment } from "#domains/planning/notes/actions.ts";
-import type { NewNote } from "#domains/planning/notes/params.ts";
-import type { NoteRow } from "#domains/planning/notes/queries.ts";
+import type { ItemWrite } from "#domains/conversation/items/item.ts";
+import type { WritableItem } from "#domains/conversation/items/resource.ts";
+import { createComment } from "#domains/conversation/notes/actions.ts";
+import type { NewNote } from "#domains/conversation/notes/params.ts";
+import type { NoteRow } from "#domains/conversation/notes/queries.ts";
 import type { Reply } from "./params.ts";
 import { requireDiscussion } from "./queries.ts";
 

@@ -1,8 +1,8 @@
 import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
-import { ITEM_NAMES } from "#domains/planning/items/item.ts";
-import type { ItemSeen } from "#domains/planning/items/resource.ts";
+import { ITEM_NAMES } from "#domains/conversation/items/item.ts";
+import type { ItemSeen } from "#domains/conversation/items/resource.ts";
 import type { NoteRow } from "./queries.ts";
 
 const exact = { additionalProperties: false };

@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 import type { Listing } from "#db/lists/list-page.ts";
 import { order } from "#db/lists/order.ts";
-import type { ItemSeen } from "#domains/planning/items/resource.ts";
-import { noteVisibleIn } from "#domains/planning/items/visibility.ts";
+import type { ItemSeen } from "#domains/conversation/items/resource.ts";
+import { noteVisibleIn } from "./visibility.ts";
 import type { NoteFilters } from "./params.ts";
 
 export const PAGING = {

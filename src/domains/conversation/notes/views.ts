@@ -1,9 +1,9 @@
 import type { Db } from "#db/database.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { summariesOf } from "#domains/identity/users/queries.ts";
-import type { Answer } from "#domains/planning/items/answer.ts";
-import { textsOf } from "#domains/planning/items/descriptions.ts";
-import type { ItemSeen } from "#domains/planning/items/resource.ts";
+import type { Answer } from "#domains/conversation/items/answer.ts";
+import { textsOf } from "#domains/conversation/items/descriptions.ts";
+import type { ItemSeen } from "#domains/conversation/items/resource.ts";
 import { type Note, presentNote } from "./entity.ts";
 import { noNote, type NoteRow } from "./queries.ts";
 

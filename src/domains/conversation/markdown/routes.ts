@@ -5,7 +5,7 @@ import type { Actor } from "#access/principal.ts";
 import type { Databases } from "#db/database.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { missing } from "#lib/refusal.ts";
-import type { ItemKind } from "#domains/planning/items/item.ts";
+import type { ItemKind } from "#domains/conversation/items/item.ts";
 import { RenderedMarkdown } from "./entity.ts";
 import { MarkdownText } from "./params.ts";
 import { referenceLinks } from "./references.ts";

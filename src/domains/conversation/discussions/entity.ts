@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { Note } from "#domains/planning/notes/entity.ts";
+import { Note } from "#domains/conversation/notes/entity.ts";
 
 /** Notes that reply to each other, the oldest first; a note without replies is a discussion of its own. */
 export const Discussion = Type.Object(

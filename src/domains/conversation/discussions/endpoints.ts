@@ -1,12 +1,12 @@
 import Type from "typebox";
 import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
-import { type ItemResource, writableItem } from "#domains/planning/items/resource.ts";
-import { changeNote, deleteNote, noteTarget } from "#domains/planning/notes/actions.ts";
-import { Note } from "#domains/planning/notes/entity.ts";
-import { note, noteBody, noteDraft } from "#domains/planning/notes/params.ts";
-import { notes } from "#domains/planning/notes/queries.ts";
-import { noteView } from "#domains/planning/notes/views.ts";
+import { type ItemResource, writableItem } from "#domains/conversation/items/resource.ts";
+import { changeNote, deleteNote, noteTarget } from "#domains/conversation/notes/actions.ts";
+import { Note } from "#domains/conversation/notes/entity.ts";
+import { note, noteBody, noteDraft } from "#domains/conversation/notes/params.ts";
+import { notes } from "#domains/conversation/notes/queries.ts";
+import { noteView } from "#domains/conversation/notes/views.ts";
 import { beginDiscussion, replyIn } from "./actions.ts";
 import { Discussion } from "./entity.ts";
 import { discussion, reply } from "./params.ts";

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
-import { type ItemResource, writableItem } from "#domains/planning/items/resource.ts";
+import { type ItemResource, writableItem } from "#domains/conversation/items/resource.ts";
 import { changeNote, createComment, deleteNote, noteTarget } from "./actions.ts";
 import { Note } from "./entity.ts";
 import { listNotes, PAGING } from "./list.ts";

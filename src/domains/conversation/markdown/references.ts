@@ -5,7 +5,7 @@ import type { Actor } from "#access/principal.ts";
 import type { Databases } from "#db/database.ts";
 import type { TextLink, TextLinks } from "#lib/markdown/parse.ts";
 import { namespacesByIds } from "#domains/foundation/namespaces/queries.ts";
-import { type ItemKind, itemUrl, pathOfRow, rowsWithContainer } from "#domains/planning/items/item.ts";
+import { type ItemKind, itemUrl, pathOfRow, rowsWithContainer } from "#domains/conversation/items/item.ts";
 
 /** Who reads a text, and the project in which short references are looked up. */
 interface Reader {

@@ -1,7 +1,7 @@
 import type { Db } from "#db/database.ts";
-import type { ItemSeen } from "#domains/planning/items/resource.ts";
-import { noNote, type NoteRow } from "#domains/planning/notes/queries.ts";
-import { type NoteViewer, noteViews } from "#domains/planning/notes/views.ts";
+import type { ItemSeen } from "#domains/conversation/items/resource.ts";
+import { noNote, type NoteRow } from "#domains/conversation/notes/queries.ts";
+import { type NoteViewer, noteViews } from "#domains/conversation/notes/views.ts";
 import type { Discussion } from "./entity.ts";
 import { discussionIdOf } from "./ids.ts";
 

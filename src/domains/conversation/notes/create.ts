@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Tx } from "#db/database.ts";
-import type { Item } from "./item.ts";
+import type { Item } from "#domains/conversation/items/item.ts";
 
 /** A note before it is stored. */
 export interface NoteDraft {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { MAX_TEXT_BYTES } from "#domains/planning/items/descriptions.ts";
+import { MAX_TEXT_BYTES } from "#domains/conversation/items/descriptions.ts";
 import { ignoredIn } from "#domains/planning/issues/test-support.ts";
 import { testApp } from "#test/support/app.ts";
 import { type NotesApp, notesApp } from "./test-support.ts";

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import { Refusal } from "#lib/refusal.ts";
-import type { Item } from "#domains/planning/items/item.ts";
-import type { ItemSeen } from "#domains/planning/items/resource.ts";
-import { requireNote } from "#domains/planning/notes/queries.ts";
+import type { Item } from "#domains/conversation/items/item.ts";
+import type { ItemSeen } from "#domains/conversation/items/resource.ts";
+import { requireNote } from "#domains/conversation/notes/queries.ts";
 
 /** An issue, an epic or a note, by the column that names it. */
 export interface Awardable {

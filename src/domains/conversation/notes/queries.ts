@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 import type { Db, Tx } from "#db/database.ts";
 import { Refusal } from "#lib/refusal.ts";
-import type { ItemSeen } from "#domains/planning/items/resource.ts";
-import { noteVisibleIn } from "#domains/planning/items/visibility.ts";
+import type { ItemSeen } from "#domains/conversation/items/resource.ts";
+import { noteVisibleIn } from "./visibility.ts";
 
 /** Notes without their bodies, as rows of `note`. */
 export const notes = (db: Db) =>

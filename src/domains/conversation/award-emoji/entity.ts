@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
-import { ITEM_NAMES } from "#domains/planning/items/item.ts";
+import { ITEM_NAMES } from "#domains/conversation/items/item.ts";
 import type { Awardable, AwardRow } from "./queries.ts";
 
 const Time = Type.String({ format: "date-time" });

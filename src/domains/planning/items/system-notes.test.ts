@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { accepted, type IssueProject } from "#domains/planning/issues/test-support.ts";
 import type { TestUser } from "#test/support/app.ts";
-import { type NotesApp, notesApp } from "./test-support.ts";
+import { type NotesApp, notesApp } from "#domains/conversation/notes/test-support.ts";
 
 describe("system notes", () => {
   let on: NotesApp;

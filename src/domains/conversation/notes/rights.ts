@@ -1,7 +1,7 @@
 import { hasRole } from "#access/containers.ts";
 import { type Actor, isAdministrator } from "#access/principal.ts";
 import { forbidden } from "#lib/refusal.ts";
-import type { WritableItem } from "#domains/planning/items/resource.ts";
+import type { WritableItem } from "#domains/conversation/items/resource.ts";
 import type { NoteRow } from "./queries.ts";
 
 /** Refuses those who may not write where the discussion is locked. */
