@@ -36,6 +36,7 @@ export const DOMAINS: readonly string[] = [
   "activity",
   "review",
   "planning",
+  "attention",
   "conversation",
   "code",
   "organization",

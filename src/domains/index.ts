@@ -3,6 +3,7 @@ import type { SeedStep } from "#db/seed.ts";
 import type { Resources } from "#http/app.ts";
 import type { AnyJob } from "#jobs/define.ts";
 import { activity } from "./activity/index.ts";
+import { attention } from "./attention/index.ts";
 import { code } from "./code/index.ts";
 import { conversation } from "./conversation/index.ts";
 import { mergeDeletions } from "./foundation/deletions/deletions.ts";
@@ -33,7 +34,8 @@ export const domains: Readonly<Record<string, Domain>> = {
   organization,
   code,
   conversation: conversation(kinds),
-  planning: planning(todos),
+  attention: attention(todos),
+  planning: planning(kinds),
   review,
   activity,
   infrastructure,

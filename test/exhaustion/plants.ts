@@ -122,7 +122,7 @@ export const PLANTS: readonly Plant[] = [
     attack: "mentions in long notes",
     changes: [
       {
-        file: "src/domains/planning/items/mentions.ts",
+        file: "src/domains/attention/notifications/mentions.ts",
         from: "MAX_MENTIONING_LENGTH = 64 *",
         to: "MAX_MENTIONING_LENGTH = 1024 *",
       },
@@ -159,7 +159,7 @@ export const PLANTS: readonly Plant[] = [
     attack: "mentions of many people",
     changes: [
       {
-        file: "src/domains/planning/items/notifications.ts",
+        file: "src/domains/attention/notifications/notify.ts",
         from: '{ ...retried, queue: "notifications" }',
         to: "{ ...retried }",
       },

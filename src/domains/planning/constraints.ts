@@ -1,7 +1,6 @@
 import type { Constraints } from "#db/errors.ts";
 import { labelTaken, nameWithComma } from "#domains/planning/labels/actions.ts";
 import { titleTaken } from "#domains/planning/milestones/actions.ts";
-import { notOwnAddress } from "#domains/planning/notification-settings/actions.ts";
 import { badFields, conflict, missing } from "#lib/refusal.ts";
 
 const noProject = () => missing("Project");
@@ -44,15 +43,8 @@ export const planningConstraints: Constraints = {
   label_events_issue_id_fkey: noIssue,
   label_events_epic_id_fkey: noEpic,
   label_events_user_id_fkey: noUser,
-  todos_user_id_fkey: noUser,
-  todos_author_id_fkey: noUser,
   todos_issue_id_fkey: noIssue,
   todos_epic_id_fkey: noEpic,
-  notification_settings_user_id_fkey: noUser,
-  notification_settings_group_id_fkey: noGroup,
-  notification_settings_project_id_fkey: noProject,
-  notification_settings_email_id_fkey: notOwnAddress,
-  subscriptions_user_id_fkey: noUser,
   subscriptions_issue_id_fkey: noIssue,
   subscriptions_epic_id_fkey: noEpic,
   issue_links_source_id_fkey: noIssue,

@@ -29,7 +29,6 @@ function ofContainers(items: keyof typeof ITEMS): Batch[] {
     removeOfContainers("labels", container),
     ...PLANNED.map((table) => clearMilestones(table, container)),
     removeOfContainers("milestones", container),
-    removeOfContainers("notification_settings", container),
   ];
 }
 
@@ -63,13 +62,6 @@ export const planningDeletions: Deletions = {
     "epics.author_id": "moved to the ghost user",
     "epics.closed_by_id": "moved to the ghost user",
     "label_events.user_id": "moved to the ghost user",
-    "todos.user_id": "removed first",
-    "todos.author_id": "moved to the ghost user",
-    "notification_settings.user_id": "removed first",
-    "notification_settings.group_id": "removed first",
-    "notification_settings.project_id": "removed first",
-    "subscriptions.user_id": "removed first",
-    "mail_counts.author_id": "cascade",
     // Links and events may outlive the label that they name.
     "label_links.label_id": "kept",
     "label_events.label_id": "kept",
@@ -77,15 +69,12 @@ export const planningDeletions: Deletions = {
     "issues.milestone_id": "kept",
   },
   ofUser: [
-    ...(["issue_assignees", "todos", "notification_settings", "subscriptions"] as const).map((table) =>
-      removeOfUser(table, "user_id"),
-    ),
+    removeOfUser("issue_assignees", "user_id"),
     reassignOfUser("issues", "author_id"),
     reassignOfUser("issues", "closed_by_id"),
     reassignOfUser("epics", "author_id"),
     reassignOfUser("epics", "closed_by_id"),
     reassignOfUser("label_events", "user_id"),
-    reassignOfUser("todos", "author_id"),
   ],
   ofProjects: ofContainers("issues"),
   ofGroups: ofContainers("epics"),

@@ -1,3 +1,4 @@
+import type { ItemKind } from "#domains/conversation/items/item.ts";
 import type { Domain } from "#domains/foundation/domain.ts";
 import type { Resources } from "#http/app.ts";
 import { awardEndpoints, noteAwardEndpoints } from "#domains/conversation/award-emoji/endpoints.ts";
@@ -19,14 +20,8 @@ import { planningSeeds } from "./seed.ts";
 import { labelEventEndpoints } from "./label-events/endpoints.ts";
 import { epicLinks } from "./links/epics.ts";
 import { issueLinks } from "./links/issues.ts";
-import { notificationJobs } from "./notifications/jobs.ts";
-import { notificationEndpoints } from "./notifications/routes.ts";
 import { noteEndpoints } from "#domains/conversation/notes/endpoints.ts";
-import { notificationSettings } from "./notification-settings/routes.ts";
-import { subscriptionEndpoints } from "./subscriptions/endpoints.ts";
-import { completeTodos } from "./todos/jobs.ts";
-import { todoEndpoints } from "./todos/endpoints.ts";
-import type { TodoKind } from "./todos/kinds.ts";
+import { subscriptionEndpoints } from "#domains/attention/subscriptions/endpoints.ts";
 
 const eventsOfIssue = labelEventEndpoints(ISSUES);
 const eventsOfEpic = labelEventEndpoints(EPICS);
@@ -57,26 +52,11 @@ const awards: Resources = {
 const milestones: Resources = { projectMilestones, groupMilestones, milestoneIssues };
 const items: Resources = { epics, childEpics, epicIssues, issues };
 
-/** Kinds of items of the domains above have to-dos, mail and labels as the own ones do. */
-export const planning = (todos: readonly TodoKind[]): Domain => {
-  const kinds = todos.map(({ items: { kind } }) => kind);
-  return {
-    resources: {
-      ...items,
-      ...{ todos: todoEndpoints(todos) },
-      ...{ notifications: notificationEndpoints(kinds), notificationSettings, subscriptions },
-      ...labels,
-      ...milestones,
-      ...links,
-      ...notes,
-      ...awards,
-    },
-    jobs: [
-      ...[removeLabelLinks, mergeLabels(kinds), clearMilestone, mergeMilestones],
-      ...[completeTodos, ...notificationJobs(kinds)],
-    ],
-    constraints: planningConstraints,
-    deletions: planningDeletions,
-    seeds: planningSeeds,
-  };
-};
+/** Labels and milestones are of items of some kinds. */
+export const planning = (kinds: readonly ItemKind[]): Domain => ({
+  resources: { ...items, subscriptions, ...labels, ...milestones, ...links, ...notes, ...awards },
+  jobs: [removeLabelLinks, mergeLabels(kinds), clearMilestone, mergeMilestones],
+  constraints: planningConstraints,
+  deletions: planningDeletions,
+  seeds: planningSeeds,
+});

@@ -3,7 +3,7 @@ import { awardEndpoints, noteAwardEndpoints } from "#domains/conversation/award-
 import { discussionEndpoints } from "#domains/conversation/discussions/endpoints.ts";
 import { labelEventEndpoints } from "#domains/planning/label-events/endpoints.ts";
 import { noteEndpoints } from "#domains/conversation/notes/endpoints.ts";
-import { subscriptionEndpoints } from "#domains/planning/subscriptions/endpoints.ts";
+import { subscriptionEndpoints } from "#domains/attention/subscriptions/endpoints.ts";
 import { reviewConstraints } from "./constraints.ts";
 import { reviewDeletions } from "./deletions.ts";
 import { MERGE_REQUESTS } from "./merge-requests/resource.ts";

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { namespacesByIds } from "#domains/foundation/namespaces/queries.ts";
 import { presentNamespace } from "#domains/organization/namespaces/entity.ts";
-import type { TodoKind } from "#domains/planning/todos/kinds.ts";
+import type { TodoKind } from "#domains/attention/todos/kinds.ts";
 import { Epic } from "./entity.ts";
 import { epics } from "./queries.ts";
 import { EPICS_BY_IID } from "./resource.ts";

@@ -7,7 +7,7 @@ import { summariesOf } from "#domains/identity/users/queries.ts";
 import type { Answer } from "#domains/conversation/items/answer.ts";
 import { NO_VOTES, votesOfItems } from "#domains/planning/items/counts.ts";
 import { withDescriptions } from "#domains/conversation/items/descriptions.ts";
-import { isSubscribedTo } from "#domains/planning/items/subscriptions.ts";
+import { isSubscribedTo } from "#domains/attention/subscriptions/queries.ts";
 import { issueViews } from "#domains/planning/issues/views.ts";
 import { labelNamesOf } from "#domains/planning/labels/views.ts";
 import { inheritedDates } from "./dates.ts";

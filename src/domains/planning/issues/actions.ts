@@ -6,12 +6,12 @@ import type { Tx } from "#db/database.ts";
 import { unprocessable } from "#lib/refusal.ts";
 import { recordEvent } from "#domains/foundation/events/record.ts";
 import { applyLabels, ofProject } from "#domains/planning/items/labels.ts";
-import { newMentions } from "#domains/planning/items/mentions.ts";
-import { notify } from "#domains/planning/items/notifications.ts";
+import { newMentions } from "#domains/attention/notifications/mentions.ts";
+import { notify } from "#domains/attention/notifications/notify.ts";
 import { refuseDeletion } from "#domains/planning/items/rights.ts";
 import { stateColumns, statesReached } from "#domains/planning/items/states.ts";
 import { assigneesChanged, changesOf, recordChanges } from "#domains/planning/items/system-notes.ts";
-import { completeAssignments, updateTodos } from "#domains/planning/items/todos.ts";
+import { completeAssignments, updateTodos } from "#domains/attention/todos/of-items.ts";
 import {
   type ChangedAssignees,
   namedAssignees,

@@ -1,5 +1,5 @@
 import type { ItemKind } from "#domains/conversation/items/item.ts";
-import { notifyOfComment } from "#domains/planning/notifications/comments.ts";
+import { notifyOfComment } from "#domains/attention/notifications/comments.ts";
 import { issueVisibleTo, isNamedVisible } from "#domains/planning/items/visibility.ts";
 import { readersOfStoredIssue } from "./readers.ts";
 

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { inProjects, PROJECT, type TodoKind } from "#domains/planning/todos/kinds.ts";
+import { inProjects, PROJECT, type TodoKind } from "#domains/attention/todos/kinds.ts";
 import { Issue } from "./entity.ts";
 import { issues } from "./queries.ts";
 import { ISSUES } from "./resource.ts";

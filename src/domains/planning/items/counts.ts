@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import { idOfRow, type ItemKind, rowsInContainer } from "#domains/conversation/items/item.ts";
-import { isSubscribed } from "./subscriptions.ts";
+import { isSubscribed } from "#domains/attention/subscriptions/queries.ts";
 import { issuesSeenIn } from "./visibility.ts";
 
 /** How many thumbs point up and down. */

@@ -11,13 +11,13 @@ import {
   setPeople,
 } from "#domains/planning/items/assignees.ts";
 import { applyLabels, ofProject } from "#domains/planning/items/labels.ts";
-import { newMentions } from "#domains/planning/items/mentions.ts";
+import { newMentions } from "#domains/attention/notifications/mentions.ts";
 import type { Item, PeopleTable } from "#domains/conversation/items/item.ts";
-import { notify } from "#domains/planning/items/notifications.ts";
+import { notify } from "#domains/attention/notifications/notify.ts";
 import { stateColumns, statesReached } from "#domains/planning/items/states.ts";
 import { assigneesChanged, changesOf, recordChanges, reviewersChanged } from "#domains/planning/items/system-notes.ts";
 import { taskColumns } from "#domains/planning/items/tasks.ts";
-import { completeAssignments, updateTodos } from "#domains/planning/items/todos.ts";
+import { completeAssignments, updateTodos } from "#domains/attention/todos/of-items.ts";
 import { namedMilestone } from "#domains/planning/milestones/of-items.ts";
 import { MERGE_REQUEST } from "./kind.ts";
 import { refuseSameBranch } from "./new-merge-request.ts";

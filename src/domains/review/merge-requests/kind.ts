@@ -1,6 +1,6 @@
 import { visibleTo } from "#access/visible.ts";
 import type { ItemKind } from "#domains/conversation/items/item.ts";
-import { notifyOfComment } from "#domains/planning/notifications/comments.ts";
+import { notifyOfComment } from "#domains/attention/notifications/comments.ts";
 import { readersOfStoredMergeRequest } from "./readers.ts";
 
 export const MERGE_REQUEST = {

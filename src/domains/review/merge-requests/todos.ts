@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { inProjects, PROJECT, type TodoKind } from "#domains/planning/todos/kinds.ts";
+import { inProjects, PROJECT, type TodoKind } from "#domains/attention/todos/kinds.ts";
 import { MergeRequest } from "./entity.ts";
 import { MERGE_REQUESTS } from "./resource.ts";
 import { mergeRequests } from "./queries.ts";

@@ -1,7 +1,7 @@
 import { itemAt, type ItemKind } from "#domains/conversation/items/item.ts";
 import { defineJob } from "#jobs/define.ts";
 import { mailedSite } from "#domains/foundation/mails/letters.ts";
-import { notificationKind, queueMailsKind } from "#domains/planning/items/notifications.ts";
+import { notificationKind, queueMailsKind } from "./notify.ts";
 import { takeMails } from "./budget.ts";
 import { candidatesOf } from "./candidates.ts";
 import { notificationLetter } from "./letters.ts";

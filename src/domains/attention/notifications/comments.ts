@@ -1,7 +1,7 @@
 import type { Comment, Item, NotifyingWrite } from "#domains/conversation/items/item.ts";
-import { newMentions } from "#domains/planning/items/mentions.ts";
-import { notify } from "#domains/planning/items/notifications.ts";
-import { updateTodos } from "#domains/planning/items/todos.ts";
+import { newMentions } from "./mentions.ts";
+import { notify } from "./notify.ts";
+import { updateTodos } from "#domains/attention/todos/of-items.ts";
 
 /** Asks those whom a comment mentions to look at the item, and mails them and, of a new one, those who take part. */
 export async function notifyOfComment(

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import { idOfRow, type ItemKind, rowsWithContainer } from "#domains/conversation/items/item.ts";
-import type { Notification } from "#domains/planning/items/notifications.ts";
-import { takesPart } from "#domains/planning/items/subscriptions.ts";
+import type { Notification } from "./notify.ts";
+import { takesPart } from "#domains/attention/subscriptions/queries.ts";
 import { candidatesOf } from "./candidates.ts";
 
 /** Somebody who is told, where, and why. */

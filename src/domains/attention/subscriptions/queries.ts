@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Actor } from "#access/principal.ts";
-import type { Db, Tx } from "#db/database.ts";
+import type { Db } from "#db/database.ts";
 import { idOfRow, type Item, type ItemKind, rowsOf } from "#domains/conversation/items/item.ts";
 
 /** Whether a user takes part in the row of a kind: wrote it, works on it or commented on it. */
@@ -30,19 +30,4 @@ export async function isSubscribedTo(db: Db, { kind, id }: Item, actor: Actor | 
     select ${isSubscribed(kind, actor)} as subscribed
     from ${rowsOf(kind)} where ${idOfRow(kind)} = ${id}`.execute(db);
   return rows[0]?.subscribed ?? false;
-}
-
-/** Records that somebody wants to hear of an item, or no more of it. */
-export async function setSubscription(tx: Tx, { kind, id }: Item, userId: number, subscribed: boolean): Promise<void> {
-  const item = sql.ref(kind.column);
-  await sql`
-    insert into subscriptions (${item}, user_id, subscribed) values (${id}, ${userId}, ${subscribed})
-    on conflict (${item}, user_id) where ${item} is not null
-      do update set subscribed = excluded.subscribed, updated_at = now()
-      where subscriptions.subscribed <> excluded.subscribed`.execute(tx);
-}
-
-/** Whoever subscribed to an issue, or ended that, did so for the one that it is moved to. */
-export async function moveSubscriptions(tx: Tx, fromIssueId: number, toIssueId: number): Promise<void> {
-  await sql`update subscriptions set issue_id = ${toIssueId} where issue_id = ${fromIssueId}`.execute(tx);
 }

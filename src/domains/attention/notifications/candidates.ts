@@ -3,7 +3,7 @@ import { live } from "#access/levels.ts";
 import { LEVELS } from "#access/roles.ts";
 import type { Db } from "#db/database.ts";
 import { idOfRow, rowsWithContainer } from "#domains/conversation/items/item.ts";
-import type { Notification } from "#domains/planning/items/notifications.ts";
+import type { Notification } from "./notify.ts";
 
 /**
  * People after an id who may have to be told, in the order of their ids. Each source is read up to the end of the batch,

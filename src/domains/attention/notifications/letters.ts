@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import type { Letter, Paragraph } from "#mail/letter.ts";
 import { idOfRow, type ItemKind, itemUrl, pathOfRow, rowsWithContainer } from "#domains/conversation/items/item.ts";
-import type { Notification } from "#domains/planning/items/notifications.ts";
+import type { Notification } from "./notify.ts";
 import type { Recipient } from "./recipients.ts";
 
 /** A longer text is cut: the rest is where the link leads. */

@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import type { Tx } from "#db/database.ts";
 import type { Sealing } from "#lib/sealing.ts";
 import type { Item, ItemKind } from "#domains/conversation/items/item.ts";
-import { setSubscription } from "#domains/planning/items/subscriptions.ts";
+import { setSubscription } from "#domains/attention/subscriptions/actions.ts";
 
 export const UNSUBSCRIBE = "/-/unsubscribe";
 
