@@ -1,7 +1,6 @@
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
-import { presentSummary } from "#domains/identity/users/present.ts";
-import { summariesOf } from "#domains/identity/users/queries.ts";
+import { type UsersById, usersById } from "#domains/identity/users/summaries.ts";
 import type { Answer } from "#domains/conversation/items/answer.ts";
 import { EPIC } from "#domains/planning/epics/kind.ts";
 import { ISSUE } from "#domains/planning/issues/kind.ts";
@@ -39,8 +38,8 @@ export async function groupEventViews(
 ): Promise<GroupActivityEvent[]> {
   if (rows.length === 0) return [];
   const { push_action_names: pushNames } = await viewer.services.settings.current();
-  const people = await summariesOf(db, [...new Set(rows.map(({ author_id }) => author_id))]);
-  const authors = new Map(people.map((row) => [row.id, presentSummary(viewer.site)(row)]));
+  const authorIds = rows.map(({ author_id }) => author_id);
+  const authors = await usersById(db, authorIds, viewer.site);
   const targetOf = await targetsOfEvents(db, rows, authors, viewer);
   return rows.flatMap((row) => {
     const target = targetOf(row);
@@ -65,10 +64,8 @@ export async function groupEventViews(
   });
 }
 
-type Authors = ReadonlyMap<number, NonNullable<ActivityEvent["author"]>>;
-
 /** What the events are about. Nothing for a target that was deleted since the row was read. */
-async function targetsOfEvents(db: Db, rows: readonly EventRow[], authors: Authors, answer: Answer) {
+async function targetsOfEvents(db: Db, rows: readonly EventRow[], authors: UsersById, answer: Answer) {
   const idsOf = (type: string) =>
     rows.flatMap(({ target_type, target_id }) => (target_type === type ? (target_id ?? []) : []));
   const issues = await targetsOf(db, "issues", idsOf("Issue"));
@@ -87,7 +84,7 @@ async function targetsOfEvents(db: Db, rows: readonly EventRow[], authors: Autho
 }
 
 /** Comments by their ids; who wrote one is the author of its event. */
-async function commentsOf(db: Db, ids: readonly number[], authors: Authors, answer: Answer) {
+async function commentsOf(db: Db, ids: readonly number[], authors: UsersById, answer: Answer) {
   if (ids.length === 0) return new Map<number, Target>();
   const rows = await notes(db)
     .leftJoin("issues as i", "i.id", "note.issue_id")

@@ -1,6 +1,5 @@
 import type { Db } from "#db/database.ts";
-import { presentSummary } from "#domains/identity/users/present.ts";
-import { summariesOf } from "#domains/identity/users/queries.ts";
+import { usersById } from "#domains/identity/users/summaries.ts";
 import type { Todo } from "./entity.ts";
 import type { TodoKind, TodoTarget, TodoViewer } from "./kinds.ts";
 import type { TodoRow } from "./queries.ts";
@@ -12,8 +11,8 @@ export async function todoViews(
   rows: readonly TodoRow[],
   viewer: TodoViewer,
 ): Promise<Todo[]> {
-  const authorIds = [...new Set(rows.flatMap(({ author_id }) => author_id ?? []))];
-  const authors = new Map((await summariesOf(db, authorIds)).map((row) => [row.id, presentSummary(viewer.site)(row)]));
+  const authorIds = rows.map(({ author_id }) => author_id);
+  const authors = await usersById(db, authorIds, viewer.site);
   const byKind = kinds.map((kind) => ({ kind, about: rows.filter((row) => row[kind.items.kind.column] !== null) }));
   // The same item may be the target of several to-dos.
   const counts = byKind.flatMap(({ kind, about }) => [
@@ -29,7 +28,7 @@ export async function todoViews(
     const targets = new Map(found.map((each) => [each.target.id, each]));
     for (const row of about) {
       const target = targets.get(row[kind.items.kind.column] ?? 0);
-      if (target) views.set(row.id, presentTodo(row, kind, target, authors.get(row.author_id ?? 0) ?? null));
+      if (target) views.set(row.id, presentTodo(row, kind, target, authors.get(row.author_id) ?? null));
     }
   }
   return rows.flatMap(({ id }) => views.get(id) ?? []);

@@ -1,6 +1,5 @@
 import type { Db } from "#db/database.ts";
-import { presentSummary } from "#domains/identity/users/present.ts";
-import { summariesOf } from "#domains/identity/users/queries.ts";
+import { usersById } from "#domains/identity/users/summaries.ts";
 import { type AwardEmoji, presentAward } from "./entity.ts";
 import { type Awardable, type AwardRow, noAward } from "./queries.ts";
 
@@ -11,8 +10,8 @@ export async function awardViews(
   thing: Awardable,
   site: string,
 ): Promise<AwardEmoji[]> {
-  const people = await summariesOf(db, [...new Set(rows.map(({ user_id }) => user_id))]);
-  const users = new Map(people.map((user) => [user.id, presentSummary(site)(user)]));
+  const userIds = rows.map(({ user_id }) => user_id);
+  const users = await usersById(db, userIds, site);
   return rows.map((row) => presentAward(row, thing, users.get(row.user_id)));
 }
 

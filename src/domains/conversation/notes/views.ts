@@ -1,6 +1,5 @@
 import type { Db } from "#db/database.ts";
-import { presentSummary } from "#domains/identity/users/present.ts";
-import { summariesOf } from "#domains/identity/users/queries.ts";
+import { usersById } from "#domains/identity/users/summaries.ts";
 import type { Answer } from "#domains/conversation/items/answer.ts";
 import { textsOf } from "#domains/conversation/items/descriptions.ts";
 import type { ItemSeen } from "#domains/conversation/items/resource.ts";
@@ -24,12 +23,12 @@ export async function noteViews(
     rows.flatMap(({ id, body }) => (body === undefined ? id : [])),
     answer,
   );
-  const authorIds = [...new Set(rows.flatMap(({ author_id }) => author_id ?? []))];
-  const authors = new Map((await summariesOf(db, authorIds)).map((user) => [user.id, presentSummary(site)(user)]));
+  const authorIds = rows.map(({ author_id }) => author_id);
+  const authors = await usersById(db, authorIds, site);
   return rows.flatMap((row) => {
     // A note may have been deleted since its row was read.
     const body = row.body ?? bodies.get(row.id);
-    return body === undefined ? [] : presentNote({ ...row, body }, of, authors.get(row.author_id ?? 0));
+    return body === undefined ? [] : presentNote({ ...row, body }, of, authors.get(row.author_id));
   });
 }
 

@@ -4,8 +4,7 @@ import type { Db } from "#db/database.ts";
 import { missing } from "#lib/refusal.ts";
 import { projects } from "#domains/organization/projects/queries.ts";
 import { projectSummaries } from "#domains/organization/projects/views.ts";
-import { presentSummary } from "#domains/identity/users/present.ts";
-import { summariesOf } from "#domains/identity/users/queries.ts";
+import { usersById } from "#domains/identity/users/summaries.ts";
 import type { Services } from "#services.ts";
 import { type Cluster, type ClusterWithProject, presentCluster } from "./entity.ts";
 import { type ClusterRow, managementProjects } from "./queries.ts";
@@ -22,12 +21,12 @@ export async function clusterViews(
   rows: readonly ClusterRow[],
   { actor, site }: Viewer,
 ): Promise<Static<typeof Cluster>[]> {
-  const userIds = [...new Set(rows.flatMap(({ user_id }) => user_id ?? []))];
-  const users = new Map((await summariesOf(db, userIds)).map((user) => [user.id, presentSummary(site)(user)]));
+  const userIds = rows.map(({ user_id }) => user_id);
+  const users = await usersById(db, userIds, site);
   const managers = await managementProjects(db, actor, rows);
   return rows.map((row) =>
     presentCluster(row, {
-      user: users.get(row.user_id ?? 0),
+      user: users.get(row.user_id),
       managementProject: managers.get(row.management_project_id ?? 0),
     }),
   );

@@ -2,8 +2,7 @@ import type { Static } from "typebox";
 import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import { namespacesByIds, type NamespaceRow } from "#domains/foundation/namespaces/queries.ts";
-import { presentSummary } from "#domains/identity/users/present.ts";
-import { summariesOf } from "#domains/identity/users/queries.ts";
+import { usersById } from "#domains/identity/users/summaries.ts";
 import type { Answer } from "#domains/conversation/items/answer.ts";
 import { NO_VOTES, votesOfItems } from "#domains/planning/items/counts.ts";
 import { withDescriptions } from "#domains/conversation/items/descriptions.ts";
@@ -35,15 +34,15 @@ export async function surroundingsOf(db: Db, rows: readonly Draft[], viewer: Epi
   const groupIds = rows.map(({ group_id }) => group_id).concat(group?.id ?? []);
   const groups = viewer.groups ?? (await namespacesByIds(db, [...new Set(groupIds)]));
   const paths = new Map(groups.map((row) => [row.id, row.full_path]));
-  const authorIds = [...new Set(rows.flatMap(({ author_id }) => author_id ?? []))];
-  const authors = new Map((await summariesOf(db, authorIds)).map((user) => [user.id, presentSummary(site)(user)]));
+  const authorIds = rows.map(({ author_id }) => author_id);
+  const authors = await usersById(db, authorIds, site);
   const parents = await parentsOf(db, rows, actor);
   return (row: Draft) => ({
     site,
     path: paths.get(row.group_id) ?? "",
     from: paths.get(group?.id ?? 0) ?? "",
     parent: parents.get(row.parent_id ?? 0),
-    author: authors.get(row.author_id ?? 0),
+    author: authors.get(row.author_id),
   });
 }
 

@@ -1,4 +1,4 @@
-import type { UserSummary } from "#domains/identity/users/entity.ts";
+import type { UsersById } from "#domains/identity/users/summaries.ts";
 import { itemUrl } from "#domains/conversation/items/item.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
 import type { IssueCounts } from "./counts.ts";
@@ -13,7 +13,7 @@ export interface IssueSurroundings {
   /** The full path of its project, and that of the container that the request names. */
   readonly path: string;
   readonly from: string;
-  readonly users: ReadonlyMap<number, UserSummary>;
+  readonly users: UsersById;
   readonly labels: Issue["labels"];
   readonly counts: IssueCounts;
   /** The issue that it was moved to, if the caller may see that. */
@@ -41,8 +41,8 @@ export function presentIssue(row: DescribedIssue, around: IssueSurroundings): Is
     ...NOTHING_YET,
     ...presentTasks(row),
     ...presentAddresses(row, around),
-    closed_by: around.users.get(row.closed_by_id ?? 0) ?? null,
-    author: around.users.get(row.author_id ?? 0) ?? null,
+    closed_by: around.users.get(row.closed_by_id) ?? null,
+    author: around.users.get(row.author_id) ?? null,
     assignees,
     assignee: assignees[0] ?? null,
     labels: around.labels,

@@ -5,6 +5,7 @@ import { bigints, type Lookup } from "#db/loader.ts";
 import { fullPath, fullPathText } from "#domains/foundation/namespaces/queries.ts";
 import { presentSummary } from "#domains/identity/users/present.ts";
 import { findAccount, summariesOf } from "#domains/identity/users/queries.ts";
+import { usersById } from "#domains/identity/users/summaries.ts";
 import type { Answer } from "#domains/conversation/items/answer.ts";
 import { withDescriptions } from "#domains/conversation/items/descriptions.ts";
 import { epicVisibleTo, issueVisibleTo } from "#domains/planning/items/visibility.ts";
@@ -71,8 +72,7 @@ export async function surroundingsOf(db: Db, rows: readonly Surrounded[], { site
     closed_by_id,
     ...assignee_ids,
   ]);
-  const people = await summariesOf(db, [...new Set(userIds.filter((id) => id !== null))]);
-  const users = new Map(people.map((user) => [user.id, presentSummary(site)(user)]));
+  const users = await usersById(db, userIds, site);
   const projectIds = [...rows.map(({ project_id }) => project_id), ...(project ? [project.id] : [])];
   const paths = await pathsOf(db, [...new Set(projectIds)], group?.id);
   const from = project ? paths.projects.get(project.id) : paths.group;

@@ -1,7 +1,6 @@
 import type { Static } from "typebox";
 import type { Db } from "#db/database.ts";
-import { presentSummary } from "#domains/identity/users/present.ts";
-import { summariesOf } from "#domains/identity/users/queries.ts";
+import { usersById } from "#domains/identity/users/summaries.ts";
 import type { Item } from "#domains/conversation/items/item.ts";
 import { type LabelEvent, presentLabelEvent } from "./entity.ts";
 import type { LabelEventRow } from "./queries.ts";
@@ -15,13 +14,12 @@ export async function labelEventViews(
   item: Item,
   site: string,
 ): Promise<View[]> {
-  const userIds = [...new Set(rows.flatMap(({ user_id }) => user_id ?? []))];
-  const users = new Map((await summariesOf(db, userIds)).map((user) => [user.id, presentSummary(site)(user)]));
-  return rows.map((row) => presentLabelEvent(row, item, users.get(row.user_id ?? 0)));
+  const userIds = rows.map(({ user_id }) => user_id);
+  const users = await usersById(db, userIds, site);
+  return rows.map((row) => presentLabelEvent(row, item, users.get(row.user_id)));
 }
 
 export async function labelEventView(db: Db, row: LabelEventRow, item: Item, site: string): Promise<View> {
-  const { user_id } = row;
-  const [user] = user_id === null ? [] : await summariesOf(db, [user_id]);
-  return presentLabelEvent(row, item, user && presentSummary(site)(user));
+  const [view] = await labelEventViews(db, [row], item, site);
+  return view!;
 }

@@ -1,4 +1,4 @@
-import type { UserSummary } from "#domains/identity/users/entity.ts";
+import type { UsersById } from "#domains/identity/users/summaries.ts";
 import type { ItemCounts } from "#domains/planning/items/counts.ts";
 import { itemUrl } from "#domains/conversation/items/item.ts";
 import { referencesTo } from "#domains/planning/items/references.ts";
@@ -14,7 +14,7 @@ interface Associations {
   /** The full path of its project, and that of the container that the request names. */
   readonly path: string;
   readonly from: string;
-  readonly users: ReadonlyMap<number, UserSummary>;
+  readonly users: UsersById;
   readonly labels: MergeRequest["labels"];
   readonly counts: ItemCounts;
   readonly milestone: MergeRequest["milestone"];
@@ -42,8 +42,8 @@ export function presentMergeRequest(row: DescribedMergeRequest, around: Associat
   return {
     ...presentColumns(row),
     ...NOTHING_YET,
-    closed_by: around.users.get(row.closed_by_id ?? 0) ?? null,
-    author: around.users.get(row.author_id ?? 0) ?? null,
+    closed_by: around.users.get(row.closed_by_id) ?? null,
+    author: around.users.get(row.author_id) ?? null,
     assignees,
     assignee: assignees[0] ?? null,
     reviewers: peopleOf(row.reviewer_ids),

@@ -1,7 +1,6 @@
 import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
-import { presentSummary } from "#domains/identity/users/present.ts";
-import { summariesOf } from "#domains/identity/users/queries.ts";
+import { usersById } from "#domains/identity/users/summaries.ts";
 import type { Answer } from "#domains/conversation/items/answer.ts";
 import { itemCounts } from "#domains/planning/items/counts.ts";
 import { withDescriptions } from "#domains/conversation/items/descriptions.ts";
@@ -69,12 +68,11 @@ async function viewsOf(
   });
 }
 
-async function peopleOf(db: Db, rows: readonly MergeRequestRow[], site: string) {
+function peopleOf(db: Db, rows: readonly MergeRequestRow[], site: string) {
   const ids = rows.flatMap(({ author_id, closed_by_id, assignee_ids, reviewer_ids }) => [
     ...[author_id, closed_by_id],
     ...assignee_ids,
     ...reviewer_ids,
   ]);
-  const people = await summariesOf(db, [...new Set(ids.filter((id) => id !== null))]);
-  return new Map(people.map((user) => [user.id, presentSummary(site)(user)]));
+  return usersById(db, ids, site);
 }
