@@ -97,7 +97,7 @@ export const PLANTS: readonly Plant[] = [
     name: "the number of labels of an item",
     attack: "labels of an item",
     changes: [
-      { file: "src/domains/planning/items/labels.ts", from: ".length > MAX_LABELS)", to: ".length > 1e9)" },
+      { file: "src/domains/planning/labels/of-items.ts", from: ".length > MAX_LABELS)", to: ".length > 1e9)" },
       { file: "src/domains/planning/labels/views.ts", from: "limit ${sql.lit(MAX_LABELS)}", to: "" },
     ],
   },

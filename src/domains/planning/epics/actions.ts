@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import type { GroupSeen } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
-import { applyLabels, ofGroup } from "#domains/planning/items/labels.ts";
+import { applyLabels } from "#domains/planning/labels/of-items.ts";
+import { ofGroup } from "#domains/planning/items/containers.ts";
 import { newMentions } from "#domains/attention/notifications/mentions.ts";
 import type { Tx } from "#db/database.ts";
 import { recordEvent } from "#domains/foundation/events/record.ts";

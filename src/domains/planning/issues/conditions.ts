@@ -7,7 +7,6 @@ import { matches } from "#domains/organization/namespaces/search.ts";
 import {
   found,
   isWildcard,
-  labelFilters,
   NOBODY,
   peopleFilters,
   searched,
@@ -15,7 +14,8 @@ import {
   userOf,
   wildcard,
 } from "#domains/planning/items/filters.ts";
-import type { LabelContainer } from "#domains/planning/items/labels.ts";
+import { labelFilters } from "#domains/planning/labels/filters.ts";
+import type { LabelContainer } from "#domains/planning/items/containers.ts";
 import { epicVisibleTo } from "#domains/planning/items/visibility.ts";
 import type { IssueFilters } from "./filter-params.ts";
 import { ISSUE } from "./kind.ts";

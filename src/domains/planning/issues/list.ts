@@ -6,7 +6,7 @@ import type { Listing, Rows, Source } from "#db/lists/list-page.ts";
 import { type Condition, order, type Order } from "#db/lists/order.ts";
 import { isArchived } from "#domains/organization/projects/queries.ts";
 import { isOpenOrOwn, issuesSeenIn, issueVisibleIn, issueVisibleTo } from "#domains/planning/items/visibility.ts";
-import { ofProject } from "#domains/planning/items/labels.ts";
+import { ofProject } from "#domains/planning/items/containers.ts";
 import { inSubtree } from "#domains/planning/items/subtree.ts";
 import { conditionsOf, type Filters, findersOf } from "./conditions.ts";
 import { ISSUE } from "./kind.ts";

@@ -1,6 +1,6 @@
 import { inGroup, inProject } from "#access/containers.ts";
 import { endpoint } from "#http/endpoint.ts";
-import { ofGroup, ofProject } from "#domains/planning/items/labels.ts";
+import { ofGroup, ofProject } from "#domains/planning/items/containers.ts";
 import { MilestoneId } from "#domains/planning/milestones/params.ts";
 import { requireMilestone } from "#domains/planning/milestones/queries.ts";
 import { listOfGroupMilestone, listOfProjectMilestone } from "./list.ts";

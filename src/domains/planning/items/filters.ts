@@ -3,7 +3,6 @@ import type { Rows } from "#db/lists/list-page.ts";
 import type { Condition } from "#db/lists/order.ts";
 import { matches } from "#domains/organization/namespaces/search.ts";
 import { idOfRow, type ItemKind, type PeopleTable } from "#domains/conversation/items/item.ts";
-import { isAvailableIn, type LabelContainer } from "./labels.ts";
 
 export const not = (condition: Condition): Condition => sql`not (${condition})`;
 
@@ -39,26 +38,6 @@ export function peopleFilters(kind: ItemKind, table: PeopleTable) {
     /** The ids of the items of somebody. */
     idsOf: (person: Rows): Rows =>
       sql`(select ${sql.ref(`a.${kind.column}`)} as id from ${sql.table(table)} a where a.user_id = ${person})`,
-  };
-}
-
-/** In the list of a project a name means a label that it may use, not one of a group that it has left. */
-const isNamed = (name: string, project: LabelContainer | undefined): Condition =>
-  project ? sql`l.name = ${name} and ${isAvailableIn(project)}` : sql`l.name = ${name}`;
-
-/** What a filter by the name of a label means for the items of a kind. The label of a link may have been deleted. */
-export function labelFilters(kind: ItemKind) {
-  const hasLabelThat = (is: Condition): Condition =>
-    found(sql`select from label_links t where ${sql.ref(`t.${kind.column}`)} = ${idOfRow(kind)}
-      and ${found(sql`select from labels l where l.id = t.label_id and ${is}`)}`);
-  return {
-    has: (name: string, project?: LabelContainer): Condition =>
-      wildcard(name, hasLabelThat(sql`true`)) ?? hasLabelThat(isNamed(name, project)),
-    /** The ids of the items that have it. */
-    idsOf: (name: string, project?: LabelContainer): Rows => sql`(
-      select ${sql.ref(`t.${kind.column}`)} as id
-      from labels l join label_links t on t.label_id = l.id and ${sql.ref(`t.${kind.column}`)} is not null
-      where ${isNamed(name, project)})`,
   };
 }
 

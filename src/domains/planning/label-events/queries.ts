@@ -4,7 +4,7 @@ import { groupVisibleTo, visibleTo } from "#access/visible.ts";
 import type { Db } from "#db/database.ts";
 import { missing } from "#lib/refusal.ts";
 import type { ItemSeen } from "#domains/conversation/items/resource.ts";
-import { isAvailableIn, ofGroup, ofProject } from "#domains/planning/items/labels.ts";
+import { isAvailableIn, ofGroup, ofProject } from "#domains/planning/items/containers.ts";
 
 /**
  * The label events of an item that an actor may see. An event whose label belongs to a project or group that is hidden

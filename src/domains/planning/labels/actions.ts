@@ -3,7 +3,8 @@ import type { ProjectSeen } from "#access/containers.ts";
 import type { Tx } from "#db/database.ts";
 import { badFields, conflict } from "#lib/refusal.ts";
 import { requireColor } from "#domains/planning/items/colors.ts";
-import { availableLabels, type LabelContainer, ofProject } from "#domains/planning/items/labels.ts";
+import { availableLabels } from "./of-items.ts";
+import { type LabelContainer, ofProject } from "#domains/planning/items/containers.ts";
 import type { LabelChanges, LabelName, NewLabel } from "./params.ts";
 import { type LabelRow, labels, lockLabel, lockLabelToDelete } from "./queries.ts";
 

@@ -2,7 +2,7 @@ import type { Access } from "#access/access.ts";
 import type { Actor } from "#access/principal.ts";
 import { type AuditTarget, type Conditional, endpoint, type WriteContext } from "#http/endpoint.ts";
 import { isNumericId } from "#http/paths.ts";
-import type { LabelContainer } from "#domains/planning/items/labels.ts";
+import type { LabelContainer } from "#domains/planning/items/containers.ts";
 import { changeLabel, createLabel, removeLabel } from "./actions.ts";
 import { Label, presentLabel } from "./entity.ts";
 import { removeLabelLinks } from "./jobs.ts";

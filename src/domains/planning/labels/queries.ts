@@ -1,6 +1,6 @@
 import type { Db, Tx } from "#db/database.ts";
 import { missing } from "#lib/refusal.ts";
-import { isAvailableIn, type LabelContainer, nearestFirst } from "#domains/planning/items/labels.ts";
+import { isAvailableIn, type LabelContainer, nearestFirst } from "#domains/planning/items/containers.ts";
 import type { LabelName } from "./params.ts";
 
 /** The labels, as rows of `l`, with their priority in a project. */

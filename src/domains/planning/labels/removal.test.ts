@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import { jobs } from "#domains/index.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
-import { changeLabels, labelsByName } from "#domains/planning/items/labels.ts";
+import { changeLabels, labelsByName } from "./of-items.ts";
 import { until } from "#test/support/until.ts";
 import { removeLabelLinks } from "./jobs.ts";
 import { labelsOn } from "./test-support.ts";

@@ -1,7 +1,7 @@
 import { inGroup, inProject } from "#access/containers.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
-import { ofGroup, ofProject } from "#domains/planning/items/labels.ts";
+import { ofGroup, ofProject } from "#domains/planning/items/containers.ts";
 import { requirePlannerOfGroup } from "#domains/planning/items/rights.ts";
 import { promoteLabel } from "./actions.ts";
 import { countsEverywhere, countsInProject } from "./counts.ts";

@@ -5,7 +5,7 @@ import type { Tx } from "#db/database.ts";
 import { badFields } from "#lib/refusal.ts";
 import { recordEvent } from "#domains/foundation/events/record.ts";
 import { takeIid } from "#domains/planning/items/iids.ts";
-import { type LabelContainer, ofProject } from "#domains/planning/items/labels.ts";
+import { type LabelContainer, ofProject } from "#domains/planning/items/containers.ts";
 import type { MilestoneChanges, NewMilestone } from "./params.ts";
 import {
   availableMilestones,

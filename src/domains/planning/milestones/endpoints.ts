@@ -1,7 +1,7 @@
 import type { Access } from "#access/access.ts";
 import type { Actor } from "#access/principal.ts";
 import { type AuditTarget, endpoint } from "#http/endpoint.ts";
-import type { LabelContainer } from "#domains/planning/items/labels.ts";
+import type { LabelContainer } from "#domains/planning/items/containers.ts";
 import { changeMilestone, createMilestone, removeMilestone } from "./actions.ts";
 import { Milestone, presentMilestone } from "./entity.ts";
 import { clearMilestone } from "./jobs.ts";

@@ -3,7 +3,7 @@ import type { ProjectSeen } from "#access/containers.ts";
 import type { Db, Tx } from "#db/database.ts";
 import type { Filter, Rows } from "#db/lists/list-page.ts";
 import type { Condition } from "#db/lists/order.ts";
-import { isAvailableIn, type LabelContainer, nearestFirst, ofProject } from "#domains/planning/items/labels.ts";
+import { isAvailableIn, type LabelContainer, nearestFirst, ofProject } from "#domains/planning/items/containers.ts";
 import { idOfRow, type ItemKind, rowsOf } from "#domains/conversation/items/item.ts";
 import { type Milestone, presentMilestone } from "./entity.ts";
 import { availableMilestones, milestones, type MilestoneRow, today } from "./queries.ts";

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Db, Tx } from "#db/database.ts";
 import { missing } from "#lib/refusal.ts";
 import { fullPath } from "#domains/foundation/namespaces/queries.ts";
-import { isAvailableIn, type LabelContainer } from "#domains/planning/items/labels.ts";
+import { isAvailableIn, type LabelContainer } from "#domains/planning/items/containers.ts";
 
 /** The current day in UTC. */
 export const today = sql`(now() at time zone 'UTC')::date`;

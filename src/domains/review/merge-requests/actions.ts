@@ -10,7 +10,8 @@ import {
   recordPeople,
   setPeople,
 } from "#domains/planning/items/assignees.ts";
-import { applyLabels, ofProject } from "#domains/planning/items/labels.ts";
+import { applyLabels } from "#domains/planning/labels/of-items.ts";
+import { ofProject } from "#domains/planning/items/containers.ts";
 import { newMentions } from "#domains/attention/notifications/mentions.ts";
 import type { Item, PeopleTable } from "#domains/conversation/items/item.ts";
 import { notify } from "#domains/attention/notifications/notify.ts";

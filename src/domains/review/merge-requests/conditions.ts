@@ -4,7 +4,6 @@ import type { Filter, Listing, Rows } from "#db/lists/list-page.ts";
 import type { Condition } from "#db/lists/order.ts";
 import {
   isWildcard,
-  labelFilters,
   NOBODY,
   not,
   peopleFilters,
@@ -12,7 +11,8 @@ import {
   userNamed,
   userOf,
 } from "#domains/planning/items/filters.ts";
-import type { LabelContainer } from "#domains/planning/items/labels.ts";
+import { labelFilters } from "#domains/planning/labels/filters.ts";
+import type { LabelContainer } from "#domains/planning/items/containers.ts";
 import { inMilestone, ofMilestone } from "#domains/planning/milestones/of-items.ts";
 import { DRAFT_PATTERN } from "./draft.ts";
 import type { MergeRequestFilters as Filters } from "./filter-params.ts";

@@ -5,7 +5,7 @@ import { memberProjects, openWithFeature, visibleTo } from "#access/visible.ts";
 import type { Listing, Rows, Source } from "#db/lists/list-page.ts";
 import { type Condition, order } from "#db/lists/order.ts";
 import { isArchived } from "#domains/organization/projects/queries.ts";
-import { ofProject } from "#domains/planning/items/labels.ts";
+import { ofProject } from "#domains/planning/items/containers.ts";
 import { inSubtree } from "#domains/planning/items/subtree.ts";
 import { conditionsOf, findersOf } from "./conditions.ts";
 import type { MergeRequestFilters as Filters } from "./filter-params.ts";
