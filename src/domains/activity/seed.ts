@@ -1,5 +1,5 @@
 import type { SeedStep } from "#db/seed.ts";
-import { dice, type SeedSize } from "#domains/foundation/seed.ts";
+import { dice, forProjects, type SeedSize } from "#domains/foundation/seed.ts";
 import { COUNTS } from "#domains/activity/calendar/rollup.ts";
 import { PEOPLE } from "#domains/identity/seed.ts";
 
@@ -15,18 +15,15 @@ const PUSHES = 2;
 const events: SeedStep<SeedSize> = {
   name: "events",
   tables: ["events"],
-  statements: ({ projects, issues = projects }) =>
-    projects === 0
-      ? []
-      : [
-          { text: PEOPLE },
-          { text: PARTITIONS },
-          { text: CREATED },
-          { text: OF_ISSUES },
-          { text: OF_MERGE_REQUESTS },
-          { text: OF_NOTES },
-          { text: PUSHED, chunks: { count: issues * PUSHES, size: CHUNK } },
-        ],
+  statements: forProjects(({ projects, issues = projects }) => [
+    { text: PEOPLE },
+    { text: PARTITIONS },
+    { text: CREATED },
+    { text: OF_ISSUES },
+    { text: OF_MERGE_REQUESTS },
+    { text: OF_NOTES },
+    { text: PUSHED, chunks: { count: issues * PUSHES, size: CHUNK } },
+  ]),
   clear: "truncate events",
 };
 
@@ -34,7 +31,7 @@ const events: SeedStep<SeedSize> = {
 const contributions: SeedStep<SeedSize> = {
   name: "contributions",
   tables: ["contributions"],
-  statements: ({ projects }) => (projects === 0 ? [] : [{ text: COUNTS, values: ["-infinity", "yesterday"] }]),
+  statements: forProjects(() => [{ text: COUNTS, values: ["-infinity", "yesterday"] }]),
   clear: "truncate contributions",
 };
 

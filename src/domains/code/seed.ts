@@ -1,5 +1,5 @@
 import type { SeedStep } from "#db/seed.ts";
-import type { SeedSize } from "#domains/foundation/seed.ts";
+import { forProjects, type SeedSize } from "#domains/foundation/seed.ts";
 import { PEOPLE } from "#domains/identity/seed.ts";
 
 /**
@@ -9,8 +9,10 @@ import { PEOPLE } from "#domains/identity/seed.ts";
 export const seedDeployKeys: SeedStep<SeedSize> = {
   name: "deploy keys",
   tables: ["keys", "deploy_keys_projects"],
-  statements: ({ projects }) =>
-    projects === 0 ? [] : [{ text: PEOPLE }, { text: DEPLOY_KEYS, values: [Math.floor(projects / 10)] }],
+  statements: forProjects(({ projects }) => [
+    { text: PEOPLE },
+    { text: DEPLOY_KEYS, values: [Math.floor(projects / 10)] },
+  ]),
   clear: "delete from keys where kind = 'deploy'",
 };
 

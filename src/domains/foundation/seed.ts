@@ -1,3 +1,5 @@
+import type { SeedStatement } from "#db/seed.ts";
+
 /** How many rows the seed creates; all other counts follow from these. */
 export interface SeedSize {
   readonly users: number;
@@ -8,6 +10,12 @@ export interface SeedSize {
   /** For a database that people use: the storages there are, and tokens and sessions that nobody can guess. */
   readonly trial?: { readonly storages: readonly string[] };
 }
+
+/** Statements of a step that is skipped where there are no projects. */
+export const forProjects =
+  (statements: (size: SeedSize) => readonly SeedStatement[]) =>
+  (size: SeedSize): readonly SeedStatement[] =>
+    size.projects === 0 ? [] : statements(size);
 
 /** SQL for a pseudo-random number that is the same in every run. */
 export const dice = (of: string, salt: number) => `('x' || substr(md5(${of}::text || '${salt}'), 1, 7))::bit(28)::int`;

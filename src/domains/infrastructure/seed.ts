@@ -1,12 +1,12 @@
 import type { SeedStep } from "#db/seed.ts";
-import { dice, type SeedSize } from "#domains/foundation/seed.ts";
+import { dice, forProjects, type SeedSize } from "#domains/foundation/seed.ts";
 import { PEOPLE } from "#domains/identity/seed.ts";
 
 /** Every twentieth project has a cluster, one in ten of these a second; the first has 300. None has a token. */
 export const seedClusters: SeedStep<SeedSize> = {
   name: "clusters",
   tables: ["clusters"],
-  statements: ({ projects }) => (projects === 0 ? [] : [{ text: PEOPLE }, { text: CLUSTERS }]),
+  statements: forProjects(() => [{ text: PEOPLE }, { text: CLUSTERS }]),
   clear: "truncate clusters",
 };
 

@@ -1,11 +1,11 @@
 import type { SeedStep } from "#db/seed.ts";
-import { dice, type SeedSize } from "#domains/foundation/seed.ts";
+import { dice, forProjects, type SeedSize } from "#domains/foundation/seed.ts";
 
 /** Every tenth project has settings, one in four of them inactive, and one to three keys; the first has 300. */
 export const seedErrorTracking: SeedStep<SeedSize> = {
   name: "error tracking",
   tables: ["error_tracking_settings", "error_tracking_client_keys"],
-  statements: ({ projects, trial }) => (projects === 0 ? [] : [{ text: SETTINGS }, { text: clientKeys(trial) }]),
+  statements: forProjects(({ trial }) => [{ text: SETTINGS }, { text: clientKeys(trial) }]),
   clear: "truncate error_tracking_settings, error_tracking_client_keys",
 };
 

@@ -1,5 +1,5 @@
 import type { SeedStatement, SeedStep } from "#db/seed.ts";
-import type { SeedSize } from "#domains/foundation/seed.ts";
+import { forProjects, type SeedSize } from "#domains/foundation/seed.ts";
 import { PEOPLE, seedTokens } from "#domains/identity/seed.ts";
 import {
   DEPTHS,
@@ -42,20 +42,17 @@ const groups: SeedStep<SeedSize> = {
 const projects: SeedStep<SeedSize> = {
   name: "projects",
   tables: ["projects", "repositories", "routes", "stars"],
-  statements: ({ projects, trial }) =>
-    projects === 0
-      ? []
-      : [
-          { text: PEOPLE },
-          { text: GROUPS },
-          ...withoutTriggers("projects", [
-            { text: PROJECTS, chunks: { count: projects, size: CHUNK } },
-            ...(trial ? [{ text: EXISTING_STORAGES, values: [trial.storages] }] : []),
-            { text: REPOSITORIES },
-            { text: PROJECT_ROUTES },
-            { text: STARS, values: [Math.floor(projects / 4)] },
-          ]),
-        ],
+  statements: forProjects(({ projects, trial }) => [
+    { text: PEOPLE },
+    { text: GROUPS },
+    ...withoutTriggers("projects", [
+      { text: PROJECTS, chunks: { count: projects, size: CHUNK } },
+      ...(trial ? [{ text: EXISTING_STORAGES, values: [trial.storages] }] : []),
+      { text: REPOSITORIES },
+      { text: PROJECT_ROUTES },
+      { text: STARS, values: [Math.floor(projects / 4)] },
+    ]),
+  ]),
 };
 
 /**
@@ -65,23 +62,20 @@ const projects: SeedStep<SeedSize> = {
 const members: SeedStep<SeedSize> = {
   name: "members",
   tables: ["members", "shares"],
-  statements: ({ projects }) =>
-    projects === 0
-      ? []
-      : [
-          { text: PEOPLE },
-          { text: GROUPS },
-          { text: OWNERS },
-          { text: FIRST_MEMBERS, values: [Math.max(Math.floor(projects / 400), 1)] },
-          { text: MEMBERS, chunks: { count: Math.floor(projects * 2.5), size: CHUNK } },
-          { text: SHARES, values: [Math.floor(groupsIn(projects) / 10)] },
-        ],
+  statements: forProjects(({ projects }) => [
+    { text: PEOPLE },
+    { text: GROUPS },
+    { text: OWNERS },
+    { text: FIRST_MEMBERS, values: [Math.max(Math.floor(projects / 400), 1)] },
+    { text: MEMBERS, chunks: { count: Math.floor(projects * 2.5), size: CHUNK } },
+    { text: SHARES, values: [Math.floor(groupsIn(projects) / 10)] },
+  ]),
 };
 
 const serviceAccounts: SeedStep<SeedSize> = {
   name: "service accounts of groups",
   tables: ["users", "namespaces"],
-  statements: ({ projects }) => (projects === 0 ? [] : [{ text: SERVICE_ACCOUNTS }]),
+  statements: forProjects(() => [{ text: SERVICE_ACCOUNTS }]),
 };
 
 /** Tokens are identity's, but the accounts of groups have the most, so their step follows that of the accounts. */

@@ -1,5 +1,5 @@
 import type { SeedStep } from "#db/seed.ts";
-import { dice, type SeedSize, word } from "#domains/foundation/seed.ts";
+import { dice, forProjects, type SeedSize, word } from "#domains/foundation/seed.ts";
 import { PEOPLE } from "#domains/identity/seed.ts";
 import { LARGEST_GROUP } from "#domains/organization/seed-statements.ts";
 
@@ -11,19 +11,16 @@ import { LARGEST_GROUP } from "#domains/organization/seed-statements.ts";
 export const seedEpics: SeedStep<SeedSize> = {
   name: "epics",
   tables: ["epics", "epic_counters", "epic_issues", "label_links", "label_events"],
-  statements: ({ projects, issues = projects }) =>
-    projects === 0
-      ? []
-      : [
-          { text: PEOPLE },
-          { text: EPICS, values: [Math.max(Math.floor(issues / 20), 30), Math.ceil(issues / projects)] },
-          { text: COUNTERS },
-          { text: PARENTS },
-          { text: ISSUES },
-          { text: LABELS },
-          { text: LABEL_EVENTS },
-          { text: "analyze epics" },
-        ],
+  statements: forProjects(({ projects, issues = projects }) => [
+    { text: PEOPLE },
+    { text: EPICS, values: [Math.max(Math.floor(issues / 20), 30), Math.ceil(issues / projects)] },
+    { text: COUNTERS },
+    { text: PARENTS },
+    { text: ISSUES },
+    { text: LABELS },
+    { text: LABEL_EVENTS },
+    { text: "analyze epics" },
+  ]),
 };
 
 const CREATED_AT = "'2021-01-01T00:00:00Z'::timestamptz + k * interval '3 minutes' + g.n * interval '1 second'";

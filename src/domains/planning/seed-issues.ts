@@ -1,5 +1,5 @@
 import type { SeedStep } from "#db/seed.ts";
-import { dice, type SeedSize, word } from "#domains/foundation/seed.ts";
+import { dice, forProjects, type SeedSize, word } from "#domains/foundation/seed.ts";
 import { PEOPLE } from "#domains/identity/seed.ts";
 
 const CHUNK = 100_000;
@@ -12,18 +12,15 @@ const CHUNK = 100_000;
 export const seedIssues: SeedStep<SeedSize> = {
   name: "issues",
   tables: ["issues", "issue_assignees", "label_links", "label_events"],
-  statements: ({ projects, issues = projects }) =>
-    projects === 0
-      ? []
-      : [
-          { text: PEOPLE },
-          { text: PLACES },
-          { text: ISSUES, chunks: { count: issues, size: CHUNK } },
-          { text: COUNTERS },
-          { text: ASSIGNEES },
-          { text: LABEL_LINKS },
-          { text: LABEL_EVENTS },
-        ],
+  statements: forProjects(({ projects, issues = projects }) => [
+    { text: PEOPLE },
+    { text: PLACES },
+    { text: ISSUES, chunks: { count: issues, size: CHUNK } },
+    { text: COUNTERS },
+    { text: ASSIGNEES },
+    { text: LABEL_LINKS },
+    { text: LABEL_EVENTS },
+  ]),
 };
 
 /** The projects that have labels, numbered from 0. */

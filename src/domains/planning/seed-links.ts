@@ -1,5 +1,5 @@
 import type { SeedStep } from "#db/seed.ts";
-import { dice, type SeedSize } from "#domains/foundation/seed.ts";
+import { dice, forProjects, type SeedSize } from "#domains/foundation/seed.ts";
 
 /**
  * Every second issue and every epic is linked to a later one, and one of each to as many as can be. Links lead to higher
@@ -8,16 +8,13 @@ import { dice, type SeedSize } from "#domains/foundation/seed.ts";
 export const seedLinks: SeedStep<SeedSize> = {
   name: "links",
   tables: ["issue_links", "epic_links"],
-  statements: ({ projects }) =>
-    projects === 0
-      ? []
-      : [
-          { text: linksOf("issues", 2, 97) },
-          { text: linksOf("epics", 1, 13) },
-          { text: mostOf("issues") },
-          { text: mostOf("epics") },
-          { text: "analyze issue_links, epic_links" },
-        ],
+  statements: forProjects(() => [
+    { text: linksOf("issues", 2, 97) },
+    { text: linksOf("epics", 1, 13) },
+    { text: mostOf("issues") },
+    { text: mostOf("epics") },
+    { text: "analyze issue_links, epic_links" },
+  ]),
   clear: "truncate issue_links, epic_links",
 };
 

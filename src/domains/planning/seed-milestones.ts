@@ -1,5 +1,5 @@
 import type { SeedStep } from "#db/seed.ts";
-import { dice, type SeedSize } from "#domains/foundation/seed.ts";
+import { dice, forProjects, type SeedSize } from "#domains/foundation/seed.ts";
 
 /**
  * Every top-level group has three milestones and every tenth project three. The first group and the first project have
@@ -9,18 +9,15 @@ import { dice, type SeedSize } from "#domains/foundation/seed.ts";
 export const seedMilestones: SeedStep<SeedSize> = {
   name: "milestones",
   tables: ["milestones"],
-  statements: ({ projects }) =>
-    projects === 0
-      ? []
-      : [
-          { text: MILESTONES },
-          { text: COUNTERS },
-          { text: ISSUES_WITH_OWN },
-          { text: ISSUES_WITH_INHERITED },
-          // Updated rows stand at the end of the table, where no installation would have them.
-          { text: "cluster issues using issues_pkey" },
-          { text: "vacuum analyze issues" },
-        ],
+  statements: forProjects(() => [
+    { text: MILESTONES },
+    { text: COUNTERS },
+    { text: ISSUES_WITH_OWN },
+    { text: ISSUES_WITH_INHERITED },
+    // Updated rows stand at the end of the table, where no installation would have them.
+    { text: "cluster issues using issues_pkey" },
+    { text: "vacuum analyze issues" },
+  ]),
   clear: `update issues set milestone_id = null where milestone_id is not null;
     delete from project_milestone_counters; delete from group_milestone_counters; delete from milestones`,
 };

@@ -1,5 +1,5 @@
 import type { SeedStep } from "#db/seed.ts";
-import { dice, type SeedSize, word } from "#domains/foundation/seed.ts";
+import { dice, forProjects, type SeedSize, word } from "#domains/foundation/seed.ts";
 import { PEOPLE } from "#domains/identity/seed.ts";
 
 /** As many comments as an item can have, and more records of changes than a list sorts. */
@@ -13,16 +13,13 @@ const MANY_CHANGES = 15_000;
 export const seedNotes: SeedStep<SeedSize> = {
   name: "notes",
   tables: ["notes"],
-  statements: ({ projects }) =>
-    projects === 0
-      ? []
-      : [
-          { text: PEOPLE },
-          { text: notesOn("issues", "issue_id", "i.id % 2 = 0", 3) },
-          { text: notesOn("epics", "epic_id", "true", 1) },
-          { text: manyOn("issues", "issue_id") },
-          { text: manyOn("epics", "epic_id") },
-        ],
+  statements: forProjects(() => [
+    { text: PEOPLE },
+    { text: notesOn("issues", "issue_id", "i.id % 2 = 0", 3) },
+    { text: notesOn("epics", "epic_id", "true", 1) },
+    { text: manyOn("issues", "issue_id") },
+    { text: manyOn("epics", "epic_id") },
+  ]),
   clear: "truncate notes",
 };
 

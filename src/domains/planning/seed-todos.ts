@@ -1,5 +1,5 @@
 import type { SeedStep } from "#db/seed.ts";
-import type { SeedSize } from "#domains/foundation/seed.ts";
+import { forProjects, type SeedSize } from "#domains/foundation/seed.ts";
 
 /**
  * Every second assignee of an issue has a to-do about it, a third of which are done. Root was mentioned in every twentieth
@@ -8,15 +8,12 @@ import type { SeedSize } from "#domains/foundation/seed.ts";
 export const seedTodos: SeedStep<SeedSize> = {
   name: "todos",
   tables: ["todos"],
-  statements: ({ projects }) =>
-    projects === 0
-      ? []
-      : [
-          { text: ASSIGNED },
-          { text: mentionedIn("issues", 20) },
-          { text: mentionedIn("epics", 2) },
-          { text: "analyze todos" },
-        ],
+  statements: forProjects(() => [
+    { text: ASSIGNED },
+    { text: mentionedIn("issues", 20) },
+    { text: mentionedIn("epics", 2) },
+    { text: "analyze todos" },
+  ]),
   clear: "truncate todos",
 };
 

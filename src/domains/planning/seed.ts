@@ -1,5 +1,5 @@
 import type { SeedStep } from "#db/seed.ts";
-import { dice, type SeedSize } from "#domains/foundation/seed.ts";
+import { dice, forProjects, type SeedSize } from "#domains/foundation/seed.ts";
 import { seedEpics } from "./seed-epics.ts";
 import { seedIssues } from "./seed-issues.ts";
 import { seedLinks } from "./seed-links.ts";
@@ -14,7 +14,7 @@ import { seedTodos } from "./seed-todos.ts";
 const labels: SeedStep<SeedSize> = {
   name: "labels",
   tables: ["labels", "label_priorities"],
-  statements: ({ projects }) => (projects === 0 ? [] : [{ text: LABELS }, { text: PRIORITIES }]),
+  statements: forProjects(() => [{ text: LABELS }, { text: PRIORITIES }]),
 };
 
 export const planningSeeds = [labels, seedIssues, seedEpics, seedLinks, seedMilestones, seedNotes, seedTodos];

@@ -1,5 +1,5 @@
 import type { SeedStep } from "#db/seed.ts";
-import { dice, type SeedSize, word } from "#domains/foundation/seed.ts";
+import { dice, forProjects, type SeedSize, word } from "#domains/foundation/seed.ts";
 import { PEOPLE } from "#domains/identity/seed.ts";
 
 const CHUNK = 100_000;
@@ -12,20 +12,17 @@ const ISSUES_FOR_ONE = 10;
 const mergeRequests: SeedStep<SeedSize> = {
   name: "merge requests",
   tables: ["merge_requests", "merge_request_assignees", "merge_request_reviewers", "label_links", "label_events"],
-  statements: ({ projects, issues = projects }) =>
-    projects === 0
-      ? []
-      : [
-          { text: PEOPLE },
-          { text: PLACES },
-          { text: MERGE_REQUESTS, chunks: { count: Math.ceil(issues / ISSUES_FOR_ONE), size: CHUNK } },
-          { text: COUNTERS },
-          { text: peopleIn("merge_request_assignees", 160) },
-          { text: peopleIn("merge_request_reviewers", 162) },
-          { text: LABEL_LINKS },
-          { text: LABEL_EVENTS },
-          { text: NOTES },
-        ],
+  statements: forProjects(({ projects, issues = projects }) => [
+    { text: PEOPLE },
+    { text: PLACES },
+    { text: MERGE_REQUESTS, chunks: { count: Math.ceil(issues / ISSUES_FOR_ONE), size: CHUNK } },
+    { text: COUNTERS },
+    { text: peopleIn("merge_request_assignees", 160) },
+    { text: peopleIn("merge_request_reviewers", 162) },
+    { text: LABEL_LINKS },
+    { text: LABEL_EVENTS },
+    { text: NOTES },
+  ]),
 };
 
 export const reviewSeeds = [mergeRequests];
