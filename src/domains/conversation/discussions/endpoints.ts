@@ -2,9 +2,9 @@ import Type from "typebox";
 import { auditedForOthers, endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { type ItemResource, writableItem } from "#domains/conversation/items/resource.ts";
-import { changeNote, deleteNote, noteTarget } from "#domains/conversation/notes/actions.ts";
+import { singleNoteEndpoints } from "#domains/conversation/notes/endpoints.ts";
 import { Note } from "#domains/conversation/notes/entity.ts";
-import { note, noteBody, noteDraft } from "#domains/conversation/notes/params.ts";
+import { noteDraft } from "#domains/conversation/notes/params.ts";
 import { notes } from "#domains/conversation/notes/queries.ts";
 import { noteView } from "#domains/conversation/notes/views.ts";
 import { beginDiscussion, replyIn } from "./actions.ts";
@@ -14,10 +14,22 @@ import { discussionsOf, listDiscussions, noteIn, PAGING, requireDiscussion } fro
 import { discussionView, discussionViews } from "./views.ts";
 
 /** The endpoints for the discussions of items of one kind. */
-export const discussionEndpoints = (kind: ItemResource) => ({
-  ...ofDiscussions(kind),
-  ...ofNotesIn(kind),
-  ...changesOfNotes(kind),
+export function discussionEndpoints(kind: ItemResource) {
+  const { get, update, delete: remove } = singleNoteEndpoints(notesOfDiscussions(kind));
+  return { ...ofDiscussions(kind), ...replies(kind), getNote: get, updateNote: update, deleteNote: remove };
+}
+
+/** Items as they are found by a note in one of their discussions. */
+const notesOfDiscussions = ({ path, one, params, find, ...kind }: ItemResource): ItemResource => ({
+  ...kind,
+  path: `${path}/discussions/:discussion_id`,
+  one: `a discussion of ${one}`,
+  params: Type.Object({ ...params.properties, ...discussion }),
+  async find(db, seen, names: Record<string, unknown>) {
+    const of = await find(db, seen, names);
+    noteIn(await requireDiscussion(db, of, String(names["discussion_id"])), Number(names["note_id"]));
+    return of;
+  },
 });
 
 function ofDiscussions(kind: ItemResource) {
@@ -71,9 +83,8 @@ function ofDiscussions(kind: ItemResource) {
   };
 }
 
-function ofNotesIn(kind: ItemResource) {
-  const { path, one, availability, reader, writer } = kind;
-  const ofDiscussion = { ...kind.params.properties, ...discussion };
+function replies(kind: ItemResource) {
+  const { path, one, availability, writer } = kind;
   return {
     reply: endpoint({
       method: "POST",
@@ -81,70 +92,12 @@ function ofNotesIn(kind: ItemResource) {
       summary: `Reply in a discussion of ${one}`,
       ...availability,
       access: writer,
-      params: Type.Object({ ...ofDiscussion, ...reply }),
+      params: Type.Object({ ...kind.params.properties, ...discussion, ...reply }),
       returns: Note,
       audit: auditedForOthers("note_created"),
       async handle({ site, ...write }) {
         const of = await writableItem(kind, write.tx, write);
         return noteView(write.tx, await replyIn(write, of, write.params), of, { site });
-      },
-    }),
-
-    getNote: endpoint({
-      method: "GET",
-      path: `${path}/discussions/:discussion_id/notes/:note_id`,
-      summary: `Get a note of a discussion of ${one}`,
-      ...availability,
-      access: reader,
-      params: Type.Object({ ...ofDiscussion, ...note }),
-      returns: Note,
-      async handle({ db, params, site, ...seen }) {
-        const of = await kind.find(db, seen, params);
-        return noteView(db, noteIn(await requireDiscussion(db, of, params.discussion_id), params.note_id), of, {
-          site,
-        });
-      },
-    }),
-  };
-}
-
-function changesOfNotes(kind: ItemResource) {
-  const { path, one, availability, writer } = kind;
-  const ofNote = Type.Object({ ...kind.params.properties, ...discussion, ...note });
-  return {
-    updateNote: endpoint({
-      method: "PUT",
-      path: `${path}/discussions/:discussion_id/notes/:note_id`,
-      summary: `Change a note of a discussion of ${one}, as its author or an administrator`,
-      ...availability,
-      access: writer,
-      params: Type.Object({ ...ofNote.properties, ...noteBody }),
-      returns: Note,
-      audit: auditedForOthers("note_changed"),
-      async handle({ site, ...write }) {
-        const { tx, params } = write;
-        const of = await writableItem(kind, tx, write);
-        const { id } = noteIn(await requireDiscussion(tx, of, params.discussion_id), params.note_id);
-        return noteView(tx, await changeNote(write, of, id, params.body), of, { site });
-      },
-    }),
-
-    deleteNote: endpoint({
-      method: "DELETE",
-      path: `${path}/discussions/:discussion_id/notes/:note_id`,
-      summary: `Delete a note of a discussion of ${one}, as its author or as Maintainer`,
-      ...availability,
-      access: writer,
-      params: ofNote,
-      audit: "note_deleted",
-      conditional: true,
-      async handle({ audit, unlessModified, ...write }) {
-        const { tx, params } = write;
-        const of = await writableItem(kind, tx, write);
-        const { id } = noteIn(await requireDiscussion(tx, of, params.discussion_id), params.note_id);
-        const { updated_at } = await deleteNote(tx, of, id);
-        unlessModified(updated_at);
-        audit(noteTarget(of, id));
       },
     }),
   };

@@ -10,9 +10,15 @@ import { notes, requireNote } from "./queries.ts";
 import { noteView, noteViews } from "./views.ts";
 
 /** The endpoints for the notes on items of one kind. */
-export const noteEndpoints = (kind: ItemResource) => ({ ...readEndpoints(kind), ...writeEndpoints(kind) });
+export function noteEndpoints(kind: ItemResource) {
+  const { list, create } = collectionEndpoints(kind);
+  const { get, ...changes } = singleNoteEndpoints(kind);
+  return { list, get, create, ...changes };
+}
 
-function readEndpoints({ path, one, availability, reader, params: { properties: ofItem }, find }: ItemResource) {
+function collectionEndpoints(kind: ItemResource) {
+  const { path, one, availability, reader, writer, find } = kind;
+  const ofItem = kind.params.properties;
   return {
     list: endpoint({
       method: "GET",
@@ -28,26 +34,6 @@ function readEndpoints({ path, one, availability, reader, params: { properties: 
       },
     }),
 
-    get: endpoint({
-      method: "GET",
-      path: `${path}/notes/:note_id`,
-      summary: `Get a note of ${one}`,
-      ...availability,
-      access: reader,
-      params: Type.Object({ ...ofItem, ...note }),
-      returns: Note,
-      async handle({ db, params, site, ...seen }) {
-        const of = await find(db, seen, params);
-        return noteView(db, await requireNote(db, of, params.note_id), of, { site });
-      },
-    }),
-  };
-}
-
-function writeEndpoints(kind: ItemResource) {
-  const { path, one, availability, writer } = kind;
-  const ofItem = kind.params.properties;
-  return {
     create: endpoint({
       method: "POST",
       path: `${path}/notes`,
@@ -62,6 +48,27 @@ function writeEndpoints(kind: ItemResource) {
         return noteView(write.tx, await createComment(write, of, write.params), of, { site });
       },
     }),
+  };
+}
+
+/** Those for one note, also at the path of a discussion, where an item is found only if the note is in it. */
+export function singleNoteEndpoints(kind: ItemResource) {
+  const { path, one, availability, reader, writer, find } = kind;
+  const ofNote = { ...kind.params.properties, ...note };
+  return {
+    get: endpoint({
+      method: "GET",
+      path: `${path}/notes/:note_id`,
+      summary: `Get a note of ${one}`,
+      ...availability,
+      access: reader,
+      params: Type.Object(ofNote),
+      returns: Note,
+      async handle({ db, params, site, ...seen }) {
+        const of = await find(db, seen, params);
+        return noteView(db, await requireNote(db, of, params.note_id), of, { site });
+      },
+    }),
 
     update: endpoint({
       method: "PUT",
@@ -69,7 +76,7 @@ function writeEndpoints(kind: ItemResource) {
       summary: `Change a note of ${one}, as its author or an administrator`,
       ...availability,
       access: writer,
-      params: Type.Object({ ...ofItem, ...note, ...noteBody }),
+      params: Type.Object({ ...ofNote, ...noteBody }),
       returns: Note,
       audit: auditedForOthers("note_changed"),
       async handle({ site, ...write }) {
@@ -85,7 +92,7 @@ function writeEndpoints(kind: ItemResource) {
       summary: `Delete a note of ${one}, as its author or as Maintainer`,
       ...availability,
       access: writer,
-      params: Type.Object({ ...ofItem, ...note }),
+      params: Type.Object(ofNote),
       audit: "note_deleted",
       conditional: true,
       async handle({ audit, unlessModified, ...write }) {
