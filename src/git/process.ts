@@ -119,7 +119,7 @@ export function gitProcesses({ searchPath, meter, ...limits }: GitProcessesOptio
 const METERED: ReadonlySet<string> = new Set([
   ...PLUMBING,
   ...["upload-pack", "receive-pack", "init", "version"],
-  ...["pack-refs", "repack", "commit-graph", "prune"],
+  ...["pack-refs", "repack", "commit-graph", "prune", "pack-objects", "index-pack"],
 ]);
 
 /** The operation in metrics, from a closed set. A batch process serves many queries and lasts long, so it is counted apart. */

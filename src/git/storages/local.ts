@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { rm, writeFile } from "node:fs/promises";
+import { rm, stat, statfs, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { batchPool, type BatchPool } from "#git/objects/batch.ts";
 import { collect, type GitCall, type GitProcesses } from "#git/process.ts";
@@ -8,6 +8,8 @@ import { gitSettings } from "#git/settings.ts";
 import { IDLE_BATCHES_PER_STORAGE } from "#git/slots.ts";
 import type { Consumer } from "#lib/consumer.ts";
 import { ensureDirectory, mustBeWritable } from "#lib/directories.ts";
+import { copyRepository } from "./copy.ts";
+import { finish, type Local, temporaryPath } from "./directory.ts";
 import {
   createDirectory,
   directoriesIn,
@@ -51,6 +53,14 @@ export function localStorage(options: LocalStorageOptions): Storage {
     name: options.name,
     repository: (name, consumer) => localRepository(options, settings, batches, name, consumer),
     probe: () => mustBeWritable(join(options.directory, "tmp")),
+    async space() {
+      const { bavail, blocks, bsize } = await statfs(options.directory);
+      return { free_bytes: bavail * bsize, total_bytes: blocks * bsize };
+    },
+    async identity() {
+      const { dev, ino } = await stat(options.directory, { bigint: true });
+      return `${dev}:${ino}`;
+    },
     async prepare() {
       await ensureDirectory(options.directory);
       const file = join(options.directory, "tmp", randomUUID());
@@ -70,15 +80,8 @@ export function localStorage(options: LocalStorageOptions): Storage {
   };
 }
 
-/** What the operations on a repository need. */
-interface Local {
-  /** The directory of the storage. */
-  readonly root: string;
-  /** The directory of the repository. */
-  readonly directory: string;
-  start(call: GitCall): Promise<Running>;
-  run(call: PlumbingCall): Promise<Running>;
-}
+/** The directories behind the handles of this process, for copies from one storage to another. */
+const directories = new WeakMap<Repository, Local>();
 
 function localRepository(
   { name: storage, directory: root, processes }: LocalStorageOptions,
@@ -98,8 +101,8 @@ function localRepository(
       timeoutMs: call.timeoutMs ?? SHORT_TIMEOUT_MS,
       slot: slotOf(call),
     });
-  const local: Local = { root, directory, start, run };
-  return {
+  const local: Local = { storage, root, directory, start, run };
+  const repository: Repository = {
     name,
     storage,
     run,
@@ -123,7 +126,14 @@ function localRepository(
       const options = bytes === undefined ? [] : ["-c", `receive.maxInputSize=${bytes}`];
       return servePack(local, "receive-pack", call, { options, env: rulesForHook(rules), confirm });
     },
+    async copyFrom(source, call) {
+      const from = directories.get(source);
+      if (!from) throw new TypeError("A repository is copied only from a directory");
+      await copyRepository(from, local, call);
+    },
   };
+  directories.set(repository, local);
+  return repository;
 }
 
 const PACK_MODES: Readonly<Record<PackCall["mode"], readonly string[]>> = {
@@ -154,17 +164,7 @@ function servePack(
   });
 }
 
-/** Runs git to its end and discards its output. */
-async function finish({ start }: Pick<Local, "start">, call: GitCall) {
-  const git = await start(call);
-  git.output.resume();
-  await git.ended;
-}
-
 const exists = async ({ directory }: Local) => (await statIfExists(directory)) !== undefined;
-
-/** A new path for a repository that is being created or removed. */
-const temporaryPath = ({ root }: Local) => join(root, "tmp", randomUUID());
 
 async function create(local: Local, defaultBranch: string, firstCommit?: string) {
   if (await exists(local)) return;

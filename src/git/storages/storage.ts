@@ -11,6 +11,13 @@ export function projectRepository(projectId: number): RepositoryName {
   return `@hashed/${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}`;
 }
 
+/**
+ * The path of the copy that an attempt at a move creates. No other attempt and no other move ever uses it, so one that
+ * lost its lease can neither replace nor remove a repository in use.
+ */
+export const copyPath = (path: RepositoryName, moveId: number, attempt: number): RepositoryName =>
+  `${path.replace(/-\d+-\d+$/, "") as RepositoryName}-${moveId}-${attempt}`;
+
 /** A named place for repositories: a directory on this machine, or later another process. */
 export interface Storage {
   readonly name: string;
@@ -22,7 +29,24 @@ export interface Storage {
   probe(): Promise<void>;
   /** Creates what it needs, and throws if it cannot be written. */
   prepare(): Promise<void>;
+  space(): Promise<StorageSpace>;
+  /** The same text for two names of one storage. */
+  identity(): Promise<string>;
 }
+
+export interface StorageSpace {
+  readonly free_bytes: number;
+  readonly total_bytes: number;
+}
+
+export interface CopyCall {
+  readonly signal: AbortSignal;
+  /** Called with the bytes that have arrived, before the first and after each chunk. */
+  onProgress(bytes: number, totalBytes: number): void;
+}
+
+/** A copy that failed for a reason that an administrator can act on. */
+export class CopyFailed extends Error {}
 
 /** A repository on its storage. Its directory is never exposed. */
 export interface Repository {
@@ -47,6 +71,11 @@ export interface Repository {
   size(): Promise<number>;
   /** A digest of all refs and their targets: two copies with the same checksum have the same refs. */
   refsChecksum(): Promise<string>;
+  /**
+   * Creates it as a copy of a repository of another storage to which nobody pushes meanwhile. Every object is verified;
+   * atomic: either it is complete and durable, or it does not exist.
+   */
+  copyFrom(source: Repository, call: CopyCall): Promise<void>;
   uploadPack(call: PackCall): Promise<Running>;
   receivePack(call: PushCall): Promise<Running>;
   run(call: PlumbingCall): Promise<Running>;
