@@ -111,7 +111,7 @@ describe("creating and deleting branches", () => {
       running = runRemoval(id);
       await until("the job is about to change refs", async () => {
         const waiting = sql`
-          select from pg_stat_activity where wait_event_type = 'Lock' and query like 'insert into "pushes"%'
+          select from pg_stat_activity where wait_event_type = 'Lock' and query like '%insert into pushes%'
             and datname = current_database()`;
         return (await waiting.execute(write)).rows.length > 0;
       });

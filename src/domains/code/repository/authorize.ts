@@ -9,10 +9,17 @@ import { forbidden, Refusal } from "#lib/refusal.ts";
 import { deployKeyIn } from "#domains/code/deploy-keys/queries.ts";
 import type { RepositoryAccess } from "#domains/storage/pushes/access.ts";
 import { repositoryOf } from "#domains/storage/repositories/location.ts";
+import { readOnly } from "#domains/storage/repositories/read-only.ts";
 import { storageLeft } from "#domains/storage/repositories/quota.ts";
 import type { Services } from "#services.ts";
 
 const noRepository = () => new Refusal("missing", "There is no repository at this address, or you may not see it.");
+
+/**
+ * What a principal wants of a repository. `receive` is the rest of a push whose refs were advertised: whether the
+ * repository is read-only is decided when its intent is created, and reported with its refs.
+ */
+type RepositoryNeed = CodeNeed | "receive";
 
 /** Authorizes access to the project at a current or previous full path, without `.git`. */
 export async function authorizeByPath(
@@ -50,19 +57,19 @@ export async function authorizeProject(
   services: Services,
   principal: Principal,
   project: ProjectSeen,
-  need: CodeNeed,
+  need: RepositoryNeed,
   consumer: Consumer,
 ): Promise<RepositoryAccess> {
   await refuseAccess(services.db, principal, project, need);
-  const maxInputBytes = need === "push" ? await storageLeft(services, project.id) : undefined;
+  const maxInputBytes = need === "read" ? undefined : await storageLeft(services, project.id);
   const repository = await repositoryOf(services, project, consumer);
   return { principal, project, repository, ...(maxInputBytes !== undefined && { maxInputBytes }) };
 }
 
 /** Refuses a principal who sees a project but may not read or push its code at this moment. */
-export async function refuseAccess(db: Databases, principal: Principal, project: ProjectSeen, need: CodeNeed) {
-  await refuseCode(db, principal, project, need);
-  if (need === "push") await refuseUnlessPushable(db, project.id);
+export async function refuseAccess(db: Databases, principal: Principal, project: ProjectSeen, need: RepositoryNeed) {
+  await refuseCode(db, principal, project, need === "read" ? "read" : "push");
+  if (need !== "read") await refuseUnlessPushable(db, project.id, need);
 }
 
 /** Checks the permissions of the principal, not the state of the repository. */
@@ -98,11 +105,9 @@ const pushableStates: Lookup<number, PushableState> = {
   key: (row) => row.id,
 };
 
-async function refuseUnlessPushable(db: Databases, projectId: number) {
+async function refuseUnlessPushable(db: Databases, projectId: number, need: "push" | "receive") {
   const found = await db.point.load(pushableStates, projectId);
   if (!found) throw noRepository();
   if (found.pending_deletion) throw forbidden("The project is marked for deletion");
-  if (found.read_only) {
-    throw new Refusal("forbidden", "The repository is temporarily read-only. Please try again later.");
-  }
+  if (found.read_only && need === "push") throw readOnly();
 }

@@ -30,7 +30,7 @@ async function reauthorize(
   if (!isSamePrincipal(before.principal, principal)) throw unauthenticated();
   const project = await projectSeenBy(db, principal, before.project.id);
   if (!project) throw missing("Project");
-  await refuseAccess(db, principal, project, "push");
+  await refuseAccess(db, principal, project, "receive");
   const now = { principal, project };
   const [reason] = refusedChanges(now, changes).values();
   if (reason !== undefined) throw forbidden(reason);

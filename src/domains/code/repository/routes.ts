@@ -79,7 +79,7 @@ export const repositories = {
       auditEntry,
     }) {
       requireType(header("content-type"), "git-receive-pack");
-      const granted = await authorizeProject(services, principal, project, "push", consumer);
+      const granted = await authorizeProject(services, principal, project, "receive", consumer);
       const access = reauthorized(services, granted, reauthenticate);
       setHeader("cache-control", "no-cache");
       const answer = await receivePush(services, access, body, {

@@ -3,6 +3,7 @@ import { isCreation, isRemoval, type RefChange } from "#git/push-commands.ts";
 import type { Repository } from "#git/storages/storage.ts";
 import type { AuditEntry } from "#http/audit.ts";
 import { conflict, forbidden, unavailable } from "#lib/refusal.ts";
+import { readOnly } from "#domains/storage/repositories/read-only.ts";
 import type { Services } from "#services.ts";
 import { dropIntent, createIntent, abandonIntent } from "./intents.ts";
 import type { PushAccess, RepositoryAccess } from "./access.ts";
@@ -22,6 +23,7 @@ export async function changeRefs(
   const { repository } = access;
   await refuseChanges(access, changes);
   const intent = await createIntent(services, access, changes, audit);
+  if (!intent) throw readOnly();
   try {
     const outcome = await updateRefs(repository, changes, () => access.reauthorize(changes)).catch(
       async (error: unknown) => {

@@ -5,7 +5,7 @@ import type { Db, Tx } from "#db/database.ts";
 import type { RefChange } from "#git/push-commands.ts";
 import type { AuditEntry } from "#http/audit.ts";
 import type { Services } from "#services.ts";
-import type { Pusher } from "./rules.ts";
+import type { RepositoryAccess } from "./access.ts";
 
 /** The ref changes of a push, committed before git may make them. */
 export interface Intent {
@@ -37,22 +37,30 @@ export interface OrphanedIntent extends Intent {
 const LEASE_RENEWAL_INTERVAL_MS = 5_000;
 const MAX_CLAIMED = 20;
 
-/** Commits what is about to change and starts renewing the lease. */
+/**
+ * Commits what is about to change and starts renewing the lease. Returns undefined if the repository is read-only or no
+ * longer where it was opened. A move locks the row of the repository before it looks for pushes, so this is either
+ * refused or seen by the move.
+ */
 export async function createIntent(
   { db, log }: Pick<Services, "db" | "log">,
-  { principal, project }: Pusher,
+  { principal, project, repository }: RepositoryAccess,
   changes: readonly RefChange[],
   audit: AuditEntry | null,
-): Promise<LeasedIntent> {
+): Promise<LeasedIntent | undefined> {
   const author = authorOf(principal);
-  const row = await db.write
-    .insertInto("pushes")
-    .values({
-      ...{ repository_id: project.repository_id, project_id: project.id, ...author, ...columnsOf(changes) },
-      audit: audit && { ...audit },
-    })
-    .returning(["id", "created_at"])
-    .executeTakeFirstOrThrow();
+  const { refs, old_ids, new_ids } = columnsOf(changes);
+  const { rows } = await sql<Pick<Intent, "id" | "created_at">>`
+    insert into pushes (repository_id, project_id, user_id, key_id, refs, old_ids, new_ids, audit)
+    select r.id, r.project_id, ${author.user_id}, ${author.key_id}, ${refs}, ${old_ids}, ${new_ids},
+      ${audit && JSON.stringify(audit)}::jsonb
+    from repositories r
+    where r.id = ${project.repository_id} and r.storage = ${repository.storage} and r.disk_path = ${repository.name}
+      and coalesce(r.read_only_until <= now(), true)
+    for key share of r
+    returning id, created_at`.execute(db.write);
+  const [row] = rows;
+  if (!row) return undefined;
   const timer = setInterval(() => void renewLease(db.write, log, row.id), LEASE_RENEWAL_INTERVAL_MS).unref();
   return {
     ...row,

@@ -355,6 +355,42 @@ describe("pushes", () => {
       assert.match(Buffer.concat(said).toString("latin1"), /(fatal|error): .*unpack .*ng refs\/heads\/main/s);
     });
 
+    test("one whose repository became read-only or moved after it was authorized", async () => {
+      const { project, first } = await pushedProject(on);
+      const opened = await on.open(on.owner, project);
+      const push = async () => {
+        const input = new PassThrough();
+        input.end(listOf([`${first} ${ZERO_ID} refs/heads/main`]));
+        return (await buffer(await receivePush(on.app.services, opened, input))).toString("latin1");
+      };
+      const sentence = /ng refs\/heads\/main The repository is temporarily read-only\. Please try again later\./;
+      const { write } = on.app.services.db;
+      const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const locking = on.app.services.db.transaction(async (tx) => {
+        await sql`select from repositories where project_id = ${project.id} for update`.execute(tx);
+        await sql`
+          update repositories set read_only_until = now() + interval '1 hour'
+          where project_id = ${project.id}`.execute(tx);
+        locked.resolve();
+        await released.promise;
+      });
+      await locked.promise;
+      const answer = push();
+      await until("the push waits for the end of the transaction", async () => {
+        const { rows } = await sql`
+          select from pg_stat_activity where wait_event_type = 'Lock' and query like '%insert into pushes%'
+            and datname = current_database()`.execute(write);
+        return rows.length > 0;
+      });
+      released.resolve();
+      await locking;
+      assert.match(await answer, sentence);
+      await sql`update repositories set read_only_until = null, disk_path = disk_path || '-1-1'
+        where project_id = ${project.id}`.execute(write);
+      assert.match(await push(), sentence);
+      assert.deepEqual(await on.intents(project), []);
+    });
+
     test("a client that sends much gets the refusal too", async () => {
       const { project, copy } = await pushedProject(on);
       await gitOutput(["config", "http.postBuffer", "65536"], { cwd: copy });

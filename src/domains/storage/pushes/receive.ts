@@ -6,6 +6,7 @@ import type { Running } from "#git/storages/storage.ts";
 import type { AuditEntry } from "#http/audit.ts";
 import { forbidden } from "#lib/refusal.ts";
 import { drain, firstEvent } from "#lib/streams.ts";
+import { READ_ONLY } from "#domains/storage/repositories/read-only.ts";
 import type { Services } from "#services.ts";
 import { dropIntent, type LeasedIntent, createIntent, abandonIntent } from "./intents.ts";
 import type { PushAccess, RepositoryAccess } from "./access.ts";
@@ -48,15 +49,18 @@ export async function receivePush(
   answer.on("error", () => {});
   if (request.changes.length === 0) return answer.end();
 
-  const refused = refusalsOf(access, request);
-  if (refused.size === request.changes.length) {
-    if (!request.capabilities.report) throw forbidden([...refused.values()][0]);
-    failed(firstOf(refused));
-    const report = encodeReport({ unpack: "ok", changed: new Set(), problems: refused }, request.capabilities);
+  const refuseAll = (problems: ReadonlyMap<string, string>) => {
+    if (!request.capabilities.report) throw forbidden([...problems.values()][0]);
+    failed(firstOf(problems));
+    const report = encodeReport({ unpack: "ok", changed: new Set(), problems }, request.capabilities);
     void endAnswer({ input, answer, halfDuplex }, report);
     return answer;
-  }
+  };
+
+  const refused = refusalsOf(access, request);
+  if (refused.size === request.changes.length) return refuseAll(refused);
   const push = await startPush(services, access, request, refused, { signal, audit });
+  if (!push) return refuseAll(new Map(request.changes.map(({ ref }) => [ref, refused.get(ref) ?? READ_ONLY])));
   void finishPush(services, { ...push, input, answer, failed, halfDuplex });
   return answer;
 }
@@ -87,9 +91,10 @@ async function startPush(
   request: PushRequest,
   refused: ReadonlyMap<string, string>,
   { signal, audit }: { readonly signal: AbortSignal | undefined; readonly audit: AuditEntry | null },
-): Promise<Push> {
+): Promise<Push | undefined> {
   const changes = request.changes.filter(({ ref }) => !refused.has(ref));
   const intent = await createIntent(services, access, changes, audit);
+  if (!intent) return undefined;
   try {
     const { maxInputBytes } = access;
     const rules = { forwardOnly: forwardOnly(access, changes), ...(maxInputBytes !== undefined && { maxInputBytes }) };

@@ -5,6 +5,7 @@ import type { RefChange } from "#git/push-commands.ts";
 import { ZERO_ID } from "#git/refs.ts";
 import { gitOutput } from "#test/support/git.ts";
 import { commit, type PushedProject, pushedProject, type Pushing, pushingApp } from "#test/support/pushing.ts";
+import type { RepositoryAccess } from "./access.ts";
 import { createIntent } from "./intents.ts";
 import { completePush, reconcilePushes, watchPushes } from "./reconcile.ts";
 import { auditEntry } from "#http/audit.ts";
@@ -23,9 +24,15 @@ describe("orphaned pushes", () => {
   });
   after(() => on.close());
 
+  const begin = async (access: RepositoryAccess, changes: readonly RefChange[]) => {
+    const intent = await createIntent(on.app.services, access, changes, audit);
+    assert.ok(intent);
+    return intent;
+  };
+
   /** Commits an intent like a process that dies right afterwards. */
   async function left(project: PushedProject, ...changes: RefChange[]): Promise<number> {
-    const intent = await createIntent(on.app.services, await on.open(on.owner, project), changes, audit);
+    const intent = await begin(await on.open(on.owner, project), changes);
     intent.releaseLease();
     await due(project);
     return intent.id;
@@ -182,7 +189,7 @@ describe("orphaned pushes", () => {
     const change = { ref: MAIN, oldId: first, newId: second };
     await left(project, change);
     const opened = await on.open(on.owner, project);
-    const again = await createIntent(on.app.services, opened, [change], audit);
+    const again = await begin(opened, [change]);
     await become(project, MAIN, second);
     await round();
     assert.deepEqual(await toldOf(project), []);
@@ -197,7 +204,7 @@ describe("orphaned pushes", () => {
     const { project, first, second } = await prepared();
     const change = { ref: MAIN, oldId: first, newId: second };
     const opened = await on.open(on.owner, project);
-    const intent = await createIntent(on.app.services, opened, [change], audit);
+    const intent = await begin(opened, [change]);
     intent.releaseLease();
     await become(project, MAIN, second);
     await due(project);
@@ -278,12 +285,7 @@ describe("orphaned pushes", () => {
   test("are leased by the process that works on them", async (t) => {
     const { project, first, second } = await prepared();
     t.mock.timers.enable({ apis: ["setInterval"] });
-    const intent = await createIntent(
-      on.app.services,
-      await on.open(on.owner, project),
-      [{ ref: MAIN, oldId: first, newId: second }],
-      audit,
-    );
+    const intent = await begin(await on.open(on.owner, project), [{ ref: MAIN, oldId: first, newId: second }]);
     await due(project);
     t.mock.timers.tick(5_000);
     t.mock.timers.reset();
