@@ -63,7 +63,10 @@ describe("configuration", () => {
       assert.match(problemsOf({ FAIRLEAD_JOB_CONCURRENCY: wrong }) ?? "", /must be like critical=5,default=10/, wrong);
     }
     const shown = describeSettings(readConfig({})).find(({ env }) => env === "FAIRLEAD_JOB_CONCURRENCY");
-    assert.equal(shown?.value, "critical=5,default=10,git=2,bulk=2,ingest=20,mail=5,notifications=5,outbound=2");
+    assert.equal(
+      shown?.value,
+      "critical=5,default=10,git=2,moves=1,bulk=2,ingest=20,mail=5,notifications=5,outbound=2",
+    );
   });
 
   test("networks and servers are addresses", () => {

@@ -213,7 +213,7 @@ const settings = {
   gitMaxPack: wholeNumber("FAIRLEAD_GIT_MAX_PACK", 5 * 2 ** 30, "Bytes that one push may send", [2 ** 20, 2 ** 40]),
   jobConcurrency: counts(
     "FAIRLEAD_JOB_CONCURRENCY",
-    { critical: 5, default: 10, git: 2, bulk: 2, ingest: 20, mail: 5, notifications: 5, outbound: 2 },
+    { critical: 5, default: 10, git: 2, moves: 1, bulk: 2, ingest: 20, mail: 5, notifications: 5, outbound: 2 },
     "Jobs of each queue that a worker runs at once",
   ),
   logLevel: oneOf(

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
-import { projectRepository, type Repository, type RepositoryName } from "#git/storages/storage.ts";
+import type { Repository, RepositoryName } from "#git/storages/storage.ts";
 import { projectLocations, repositoryAt } from "#domains/storage/repositories/location.ts";
 import type { Services } from "#services.ts";
 import { bad, type Finding, good } from "./findings.ts";
@@ -60,7 +60,7 @@ export async function checkRepositories({ git, db }: Looking): Promise<Finding[]
     }
   }
   // Repositories that are queued for removal no longer belong to a project.
-  for (const { storage, id } of await removalsIn(db.read)) found.get(storage)?.delete(projectRepository(id));
+  for (const { storage, path } of await removalsIn(db.read)) found.get(storage)?.delete(path as RepositoryName);
   const nobodys = [...found].flatMap(([storage, names]) => [...names].map((name) => `${storage} ${name}`));
   const lost: string[] = [];
   // It may have been created since its storage was scanned.
@@ -98,9 +98,16 @@ async function* projectRepositories(db: Db) {
 }
 
 async function removalsIn(db: Db) {
-  const { rows } = await sql<{ storage: string; id: number }>`
-    select data->'payload'->>'storage' as storage, gone::bigint as id
-    from jobs.job, jsonb_array_elements_text(data->'payload'->'project_ids') gone
+  const { rows } = await sql<{ storage: string; path: string }>`
+    select data->'payload'->>'storage' as storage, path
+    from jobs.job, jsonb_array_elements_text(data->'payload'->'paths') path
+    where data->>'job' = 'repositories.remove_paths'
+    union all
+    select data->'payload'->>'storage', data->'payload'->>'path' from jobs.job
+    where data->>'job' = 'storage_moves.clean_up'
+    union all
+    select data->'payload'->>'storage', project_repository_path(id::bigint)
+    from jobs.job, jsonb_array_elements_text(data->'payload'->'project_ids') id
     where data->>'job' = 'repositories.remove'`.execute(db);
   return rows;
 }

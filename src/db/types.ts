@@ -518,6 +518,24 @@ interface RepositoriesTable {
   disk_path: string;
 }
 
+interface RepositoryStorageMovesTable {
+  id: Generated<number>;
+  repository_id: number;
+  project_id: number | null;
+  state: "scheduled" | "started" | "replicated" | "finished" | "failed" | "cleanup failed";
+  source_storage: string;
+  destination_storage: string;
+  attempt: Generated<number>;
+  job_id: string | null;
+  phase: string | null;
+  bytes: number | null;
+  total_bytes: number | null;
+  error_message: string | null;
+  created_at: Generated<string>;
+  started_at: string | null;
+  finished_at: string | null;
+}
+
 interface RoutesTable {
   parent_id: number;
   path: string;
@@ -779,6 +797,7 @@ export interface Database {
   rate_counts: RateCountsTable;
   recovery_codes: RecoveryCodesTable;
   repositories: RepositoriesTable;
+  repository_storage_moves: RepositoryStorageMovesTable;
   routes: RoutesTable;
   schema_migrations: SchemaMigrationsTable;
   second_factors: SecondFactorsTable;

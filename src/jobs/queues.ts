@@ -8,7 +8,7 @@ export type Queue = keyof Config["jobConcurrency"];
  * one by one.
  */
 export const BATCH: Readonly<Record<Queue, number>> = {
-  ...{ critical: 5, default: 5, git: 1, bulk: 1, ingest: 20, mail: 5, notifications: 5, outbound: 1 },
+  ...{ critical: 5, default: 5, git: 1, moves: 1, bulk: 1, ingest: 20, mail: 5, notifications: 5, outbound: 1 },
 };
 
 export const QUEUES = Object.keys(BATCH) as readonly Queue[];

@@ -52,7 +52,14 @@ export async function testApp({ env = {}, resources = allResources, databaseUrl,
   const dataDir = await mkdtemp(join(tmpdir(), "fairlead-test-"));
   // Nothing listens at this port, so that no test waits for a real DNS server.
   const dns = { FAIRLEAD_DNS_SERVERS: "127.0.0.1:1" };
-  const own = { FAIRLEAD_RATE_LIMITS: "off", FAIRLEAD_DATA_DIR: dataDir, ...dns, ...PATIENT };
+  const storages = `default=${dataDir}/repositories,second=${dataDir}/second`;
+  const own = {
+    FAIRLEAD_RATE_LIMITS: "off",
+    FAIRLEAD_DATA_DIR: dataDir,
+    FAIRLEAD_STORAGES: storages,
+    ...dns,
+    ...PATIENT,
+  };
   const config = readConfig({ ...own, ...env });
   const logged: string[] = [];
   const sink = new Writable({

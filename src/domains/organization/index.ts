@@ -1,5 +1,6 @@
 import type { Resources } from "#http/app.ts";
 import type { Domain } from "#domains/foundation/domain.ts";
+import { moveEndpoints } from "#domains/storage/moves/endpoints.ts";
 import { organizationConstraints } from "./constraints.ts";
 import { organizationDeletions } from "./deletions.ts";
 import { enterpriseUsers } from "./enterprise-users/routes.ts";
@@ -12,6 +13,7 @@ import { groupMembers, projectMembers, projectUsers } from "./members/routes.ts"
 import { userMemberships } from "./members/user-routes.ts";
 import { namespaces } from "./namespaces/routes.ts";
 import { projects } from "./projects/routes.ts";
+import { PROJECT_MOVES } from "./projects/storage-moves.ts";
 import { organizationSeeds } from "./seed.ts";
 import { projectShares } from "./shares/routes.ts";
 import { projectStars } from "./stars/routes.ts";
@@ -28,6 +30,7 @@ const resources: Resources = {
   enterpriseUsers,
   groupMembers,
   projectMembers,
+  projectStorageMoves: moveEndpoints(PROJECT_MOVES),
   projects: { ...projects, ...projectShares, ...projectGroups, ...projectUsers, ...projectStars },
 };
 

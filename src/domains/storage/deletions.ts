@@ -7,5 +7,7 @@ export const storageDeletions: Deletions = {
     "pushes.repository_id": "cascade",
     "pushes.user_id": "kept",
     "pushes.key_id": "kept",
+    "repository_storage_moves.project_id": "cascade",
+    "repository_storage_moves.repository_id": "cascade",
   },
 };

@@ -1,4 +1,18 @@
 import type { AnyJob } from "#jobs/define.ts";
-import { maintainRepository, createRepository, removeRepositories } from "./repositories/jobs.ts";
+import { cleanUpMove, evacuateStorage, moveRepository } from "./moves/jobs.ts";
+import {
+  createRepository,
+  maintainRepository,
+  removeProjectRepositories,
+  removeRepositories,
+} from "./repositories/jobs.ts";
 
-export const storageJobs: readonly AnyJob[] = [createRepository, maintainRepository, removeRepositories];
+export const storageJobs: readonly AnyJob[] = [
+  createRepository,
+  maintainRepository,
+  removeRepositories,
+  removeProjectRepositories,
+  moveRepository,
+  cleanUpMove,
+  evacuateStorage,
+];

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { Databases } from "#db/database.ts";
-import { projectRepository } from "#git/storages/storage.ts";
+import Type from "typebox";
+import { projectRepository, type RepositoryName } from "#git/storages/storage.ts";
 import { defineJob } from "#jobs/define.ts";
 import { BACKGROUND } from "#lib/consumer.ts";
 import { Refusal } from "#lib/refusal.ts";
@@ -36,16 +37,28 @@ function nothingIfMissing(error: unknown) {
   throw error;
 }
 
-/** Removes the repositories of deleted projects. */
+/** Removes the repositories of deleted projects, and copies that no move needs. */
 export const removeRepositories = defineJob({
   ...repositoryRemoval,
   async run({ payload, services, signal }) {
     const storage = services.git.storage(payload.storage);
-    for (const id of payload.project_ids) {
+    for (const path of payload.paths) {
       signal.throwIfAborted();
-      await storage.repository(projectRepository(id)).remove();
+      await storage.repository(path as RepositoryName).remove();
     }
   },
+});
+
+/** The same as the release before queues it. */
+export const removeProjectRepositories = defineJob({
+  name: "repositories.remove",
+  queue: "git",
+  payload: Type.Object(
+    { storage: Type.String(), project_ids: Type.Array(Type.Integer()) },
+    { additionalProperties: false },
+  ),
+  run: ({ payload: { storage, project_ids }, ...context }) =>
+    removeRepositories.run({ ...context, payload: { storage, paths: project_ids.map(projectRepository) } }),
 });
 
 export const maintainRepository = defineJob({
