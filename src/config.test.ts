@@ -54,6 +54,7 @@ describe("configuration", () => {
       critical: 5,
       default: 10,
       git: 7,
+      moves: 1,
       bulk: 2,
       ingest: 20,
       mail: 0,

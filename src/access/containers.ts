@@ -7,7 +7,7 @@ import { type Actor, actorOf, isAdministrator } from "./principal.ts";
 import { type ResolvedPath, resolveNamespace, resolveProject } from "./paths.ts";
 import { type Feature, FEATURE_COLUMNS, type FeatureLevels, FEATURES } from "./features.ts";
 import { levelInGroup, levelInProject, ownMemberships, reachedNamespaces, sharedProjects } from "./levels.ts";
-import { LEVELS, needsRole, type Role, roleName, VISIBILITIES } from "./roles.ts";
+import { LEVELS, needsAdministrator, needsRole, type Role, roleName, VISIBILITIES } from "./roles.ts";
 import type { Scope } from "./scopes.ts";
 
 interface Container {
@@ -203,6 +203,19 @@ export function inGroup(need: Need, options: Options = {}): Access<SeenBy<GroupS
     missing: () => missing("Group"),
   });
 }
+
+/** The same rule for administrators only; a container that others may see is 403 to them, and a hidden one 404. */
+export const forAdministrators = <Granted extends { readonly actor: Actor }>(
+  rule: Access<Granted>,
+): Access<Granted> => ({
+  ...rule,
+  rule: "administrators",
+  async check(caller) {
+    const granted = await rule.check(caller);
+    if (!isAdministrator(granted.actor)) throw needsAdministrator();
+    return granted;
+  },
+});
 
 /** The rule for a top-level group. */
 export function inTopLevelGroup(role: Role, options: Options = {}): Access<SeenBy<GroupSeen, "group">> {

@@ -106,8 +106,8 @@ async function removalsIn(db: Db) {
     select data->'payload'->>'storage', data->'payload'->>'path' from jobs.job
     where data->>'job' = 'storage_moves.clean_up'
     union all
-    select data->'payload'->>'storage', project_repository_path(id::bigint)
-    from jobs.job, jsonb_array_elements_text(data->'payload'->'project_ids') id
+    select data->'payload'->>'storage', project_repository_path(project_id::bigint)
+    from jobs.job, jsonb_array_elements_text(data->'payload'->'project_ids') project_id
     where data->>'job' = 'repositories.remove'`.execute(db);
   return rows;
 }

@@ -87,7 +87,7 @@ describe("what the doctor says of git", () => {
     const good = await checkGit(app.services);
     assert.deepEqual(
       good.map((finding) => finding.good),
-      [true, true, true],
+      [true, true, true, true],
     );
     assert.match(good[0]?.text ?? "", /^git 2\.\d+/);
     const git = openGit(readConfig({ PATH: "/nonexistent", FAIRLEAD_STORAGES: "broken=/dev/null/x" }));

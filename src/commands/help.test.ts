@@ -20,7 +20,7 @@ describe("help", () => {
       const dataDir = join(directory, "data");
       const env = { FAIRLEAD_DATA_DIR: dataDir, FAIRLEAD_PORT: "0" };
       const names = await commandNames();
-      assert.equal(names.length, 15);
+      assert.equal(names.length, 16);
       await Promise.all(
         names.map(async (name) => {
           const help = await fairleadProcess([name, "--help"], env);

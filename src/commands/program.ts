@@ -40,6 +40,12 @@ const commands: Record<string, Command> = {
     usage: ["dead", "redrive [QUEUE]"],
     load: async () => (await import("./jobs.ts")).jobsCommand,
   },
+  moves: {
+    about: "show how far the moves of repositories between storages are",
+    usage: ["watch [--once]"],
+    options: { "--once": "print it once instead of until none is left" },
+    load: async () => (await import("./moves.ts")).movesCommand,
+  },
   setup: {
     about: "create the first administrator and print their token, once",
     load: async () => (await import("./setup.ts")).setup,

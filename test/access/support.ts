@@ -27,7 +27,6 @@ export const NO_CHILD: Readonly<Record<string, string>> = {
   "POST /groups/:id/projects/:project_id": "the project is one of elsewhere, which comes into the group",
   "PUT /users/:id/custom_attributes/:key": "an attribute that is not there is made",
   "POST /projects/:id/repository/files/:file_path": "a file that is not there is made",
-  "GET /projects/:id/repository_storage_moves/:repository_storage_id": "the first name is a project's, not a user's",
   "GET /projects/:id/repository/commits/:sha/signature": "no commit has one",
 };
 

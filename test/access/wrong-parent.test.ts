@@ -28,7 +28,7 @@ describe("a child of another user", () => {
     test(`${keyOf(operation)}: is 404 as one that does not exist, and nothing is written`, async () => {
       const administrator = await app.makeUser({ admin: true });
       const { id } = await app.makeUser();
-      const [theirs = ""] = await world.give(has, world.otherUser.id, 0);
+      const theirs = await world.give(has, world.otherUser.id, 0);
       const before = await snapshot();
       const ask = (child: string) => {
         const [parent = "", name = ""] = pathNames(operation.endpoint.path);

@@ -55,6 +55,7 @@ const RESTRICTED = {
   "GET /projects/:id/repository_storage_moves": "self-managed dedicated",
   "GET /projects/:id/repository_storage_moves/:repository_storage_id": "self-managed dedicated",
   "POST /projects/:id/repository_storage_moves": "self-managed dedicated",
+  "GET /admin/storages": "self-managed dedicated",
   "GET /jobqueue/queue_metrics": "self-managed dedicated",
   "GET /jobqueue/process_metrics": "self-managed dedicated",
   "GET /jobqueue/job_stats": "self-managed dedicated",

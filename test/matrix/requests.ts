@@ -38,9 +38,9 @@ export interface CellSetup {
   readonly values?: Readonly<Record<string, string>> | undefined;
   /** The headers of a session, if the caller uses one. */
   readonly session?: Readonly<Record<string, string>> | undefined;
-  /** A user who is created for the cell, and the path names of the fixture that the user was given. */
+  /** A user who is created for the cell, and the path name of the fixture that the user was given. */
   readonly newcomer?: number | undefined;
-  readonly given?: readonly string[] | undefined;
+  readonly given?: string | undefined;
 }
 
 interface Options {
@@ -124,10 +124,7 @@ async function userSetup(world: World, cell: Cell, apart: boolean): Promise<Pick
       ? await world.newcomer(line.newcomer, isShared ? keyOf(operation) : undefined)
       : undefined;
   const kind = line.has ?? (isUserFixture(line.object) ? line.object : undefined);
-  const given =
-    kind === undefined
-      ? undefined
-      : await world.give(kind, newcomer ?? ownerOf(world, cell), actingAccount(world, cell)?.id ?? 0);
+  const given = kind && (await world.give(kind, newcomer ?? ownerOf(world, cell), actingAccount(world, cell)?.id ?? 0));
   return { newcomer, given };
 }
 
@@ -195,9 +192,7 @@ export function requestOf(world: World, cell: Cell, setup: CellSetup): InjectOpt
   const names = pathNames(endpoint.path);
   const objectName = line.by ?? names[0];
   if (line.object && objectName) params.set(objectName, objectId(world, cell, setup));
-  // What a fixture of a user is in, or what is in it.
-  const behind = line.has ? setup.given : setup.given?.slice(1);
-  if (line.object && names[1] !== undefined) params.set(names[1], behind?.[0] ?? MISSING_ID);
+  if (line.has && names[1] !== undefined) params.set(names[1], setup.given ?? MISSING_ID);
   if (line.container) nameContainer(world, line.container, cell, setup, params, names);
   const named = (name: string) => params.get(name) ?? MISSING_ID;
   const path = formed(
@@ -283,7 +278,7 @@ function addressIn(form: Cell["form"], { id, fullPath, oldPath }: TestContainer)
 
 export function objectId(world: World, cell: Cell, { object, newcomer, given }: CellSetup): string {
   if (cell.owner === "missing") return MISSING_ID;
-  if (isUserFixture(cell.line.object)) return given?.[0] ?? MISSING_ID;
+  if (isUserFixture(cell.line.object)) return given ?? MISSING_ID;
   return String(cell.line.object === "token" ? object?.id : (newcomer ?? ownerOf(world, cell)));
 }
 

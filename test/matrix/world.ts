@@ -53,8 +53,8 @@ export interface World {
   readonly containers: Factory<ContainerSpec, TestContainer>;
   /** A new user with these columns; the same name returns the same user. */
   newcomer(columns?: Readonly<Record<string, unknown>>, sharedAs?: string): Promise<number>;
-  /** Creates a fixture for a user and returns its name in a path, or its names if there are several. */
-  give(kind: string, userId: number, callerId: number): Promise<readonly string[]>;
+  /** Creates a fixture for a user and returns its name in a path. */
+  give(kind: string, userId: number, callerId: number): Promise<string>;
   /** Undoes what requests added to accounts or changed in them. */
   resetAccounts(): Promise<void>;
   /** The values of the names in braces in what a line sends. */
@@ -131,8 +131,8 @@ export async function makeWorld(app: TestApp): Promise<World> {
     },
 
     async give(kind, id, acting) {
-      const [names = []] = await makeFixtures(context, kind, [{ kind: "user", id, acting, name: word() }]);
-      return names.map(String);
+      const [names] = await makeFixtures(context, kind, [{ kind: "user", id, acting, name: word() }]);
+      return String(names?.[0]);
     },
     async resetAccounts() {
       for (const statement of contracts.flatMap((contract) => contract.resetAccounts ?? []))

@@ -52,7 +52,8 @@ export async function testApp({ env = {}, resources = allResources, databaseUrl,
   const dataDir = await mkdtemp(join(tmpdir(), "fairlead-test-"));
   // Nothing listens at this port, so that no test waits for a real DNS server.
   const dns = { FAIRLEAD_DNS_SERVERS: "127.0.0.1:1" };
-  const storages = `default=${dataDir}/repositories,second=${dataDir}/second`;
+  const { FAIRLEAD_DATA_DIR: directory = dataDir } = env;
+  const storages = `default=${directory}/repositories,second=${directory}/second`;
   const own = {
     FAIRLEAD_RATE_LIMITS: "off",
     FAIRLEAD_DATA_DIR: dataDir,

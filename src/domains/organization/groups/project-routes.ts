@@ -1,7 +1,5 @@
-import { isAdministrator } from "#access/principal.ts";
-import { needsAdministrator } from "#access/roles.ts";
 import { resolveProject } from "#access/paths.ts";
-import { inGroup, inProject, visibleProject } from "#access/containers.ts";
+import { forAdministrators, inGroup, inProject, visibleProject } from "#access/containers.ts";
 import { endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { missing } from "#lib/refusal.ts";
@@ -13,17 +11,6 @@ import { GroupDetail, GroupOfProject, presentGroupOfProject } from "./entity.ts"
 import { ProjectGroupFilters } from "./params.ts";
 import { groupsOfProject } from "./queries.ts";
 import { viewGroup } from "./views.ts";
-
-const seesGroup = inGroup("viewer", { signedIn: true });
-const administratorSeesGroup: typeof seesGroup = {
-  ...seesGroup,
-  rule: "administrators",
-  async check(caller) {
-    const granted = await seesGroup.check(caller);
-    if (!isAdministrator(granted.actor)) throw needsAdministrator();
-    return granted;
-  },
-};
 
 export const projectGroups = {
   groups: endpoint({
@@ -41,7 +28,7 @@ export const projectGroups = {
     method: "POST",
     path: "/groups/:id/projects/:project_id",
     summary: "Move a project into a group",
-    access: administratorSeesGroup,
+    access: forAdministrators(inGroup("viewer", { signedIn: true })),
     params: GroupsProject,
     returns: GroupDetail,
     audit: "project_transferred",

@@ -10,6 +10,9 @@ import { until } from "#test/support/until.ts";
 
 const PATH = "/application/settings";
 
+/** No test here uses it. */
+const ONE_STORAGE = { FAIRLEAD_STORAGES: "default=/nonexistent" };
+
 const DEFAULTS = {
   allow_local_requests_from_web_hooks_and_services: false,
   anonymous_user_listing: "all",
@@ -67,7 +70,7 @@ describe("application settings", () => {
   before(async () => {
     // Settings apply to the whole instance, so other tests must not share this database.
     databaseUrl = await freshDatabase();
-    app = await testApp({ databaseUrl });
+    app = await testApp({ databaseUrl, env: ONE_STORAGE });
     admin = await app.makeUser({ admin: true }, ["api", "sudo"]);
   });
   after(() => app.close());
@@ -222,7 +225,7 @@ describe("application settings", () => {
   });
 
   test("another process uses a change within a second", async () => {
-    const other = await testApp({ databaseUrl });
+    const other = await testApp({ databaseUrl, env: ONE_STORAGE });
     try {
       assert.equal((await other.get("/users")).status, 200);
       await change({ anonymous_user_listing: "off" });

@@ -1,6 +1,7 @@
 import Type, { type TSchema } from "typebox";
-import { administrator } from "#access/access.ts";
-import type { Databases, Db } from "#db/database.ts";
+import { type Access, administrator } from "#access/access.ts";
+import type { Actor } from "#access/principal.ts";
+import type { Db } from "#db/database.ts";
 import { endpoint, type Endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { Id } from "#http/params/vocabulary.ts";
@@ -10,7 +11,7 @@ import { type MoveRow, movesOf, movesOfRepository, oneMove } from "./queries.ts"
 import { checkEvacuation, type Owner, scheduleMove } from "./schedule.ts";
 
 /** What has a repository that administrators move, and how it is found and shown. */
-export interface Movable {
+export interface Movable<Container extends object = object> {
   readonly owner: Owner;
   /** Several of them, in summaries. */
   readonly many: string;
@@ -21,11 +22,16 @@ export interface Movable {
   /** The names of their operations in logs and documents. */
   readonly type: "Project";
   readonly shown: TSchema;
-  /** Finds the owner by what the path names, whether or not it is archived or marked for deletion. */
-  find(db: Databases, name: string): Promise<MovableOwner>;
+  /** For administrators, whether or not the owner is archived or marked for deletion. */
+  readonly access: Access<Container & { readonly actor: Actor }>;
+  /** The owner that the path names. */
+  ownerIn(granted: Container): MovableOwner;
   /** Shows the owners of moves by their ids, with a constant number of statements. */
   show(db: Db, rows: readonly MoveRow[]): Promise<(row: MoveRow) => object | undefined>;
 }
+
+/** The compiler checks the value by types of its own, which the functions that make endpoints do not know. */
+export const movable = <Container extends object>(value: Movable<Container>) => value as unknown as Movable;
 
 interface MovableOwner {
   readonly id: number;
@@ -44,7 +50,6 @@ export const moveEndpoints = (movable: Movable) => ({ ...reading(movable), ...sc
 
 /** What all of them have in common: moving is for who runs the installation. */
 const availability = ({ plan }: Movable) => ({
-  access: administrator(),
   offering: ["self-managed", "dedicated"] as const,
   ...(plan !== undefined && { plan }),
 });
@@ -66,7 +71,7 @@ async function presentOne(movable: Movable, db: Db, row: MoveRow) {
 }
 
 function reading(movable: Movable) {
-  const { owner, many, all, path, find, shown } = movable;
+  const { owner, many, all, path, access, ownerIn, shown } = movable;
   const Move = moveSchema(owner, shown);
   const Moves = pageOf(Move, { id: "m.id", sort: "desc", type: "StorageMove" });
   return {
@@ -75,6 +80,7 @@ function reading(movable: Movable) {
       method: "GET",
       path: all,
       summary: `List the moves of repositories of ${many}, newest first`,
+      access: administrator(),
       params: Type.Object({}),
       returns: Moves,
       handle: async ({ db, page }) => presentMoves(movable, db, await page.rows(movesOf(db, owner))),
@@ -85,6 +91,7 @@ function reading(movable: Movable) {
       method: "GET",
       path: `${all}/:repository_storage_id`,
       summary: `Get a move of a repository of ${many}`,
+      access: administrator(),
       params: Type.Object(MoveId),
       returns: Move,
       handle: async ({ db, params }) =>
@@ -96,10 +103,11 @@ function reading(movable: Movable) {
       method: "GET",
       path: `${path}/repository_storage_moves`,
       summary: `List the moves of the repository of a ${owner}, newest first`,
+      access,
       params: Type.Object(ofOwner(movable)),
       returns: Moves,
-      async handle({ db, databases, params, page }) {
-        const { repository_id } = await find(databases, params.id);
+      async handle({ db, page, ...granted }) {
+        const { repository_id } = ownerIn(granted);
         return presentMoves(movable, db, await page.rows(movesOfRepository(db, owner, repository_id)));
       },
     }),
@@ -109,10 +117,11 @@ function reading(movable: Movable) {
       method: "GET",
       path: `${path}/repository_storage_moves/:repository_storage_id`,
       summary: `Get a move of the repository of a ${owner}`,
+      access,
       params: Type.Object({ ...ofOwner(movable), ...MoveId }),
       returns: Move,
-      async handle({ db, databases, params }) {
-        const { repository_id } = await find(databases, params.id);
+      async handle({ db, params, ...granted }) {
+        const { repository_id } = ownerIn(granted);
         const moves = movesOfRepository(db, owner, repository_id);
         return presentOne(movable, db, await oneMove(moves, params.repository_storage_id));
       },
@@ -121,19 +130,19 @@ function reading(movable: Movable) {
 }
 
 function scheduling(movable: Movable) {
-  const { owner, many, all, path, type, find, shown } = movable;
+  const { owner, many, all, path, type, access, ownerIn, shown } = movable;
   return {
     schedule: endpoint({
       ...availability(movable),
       method: "POST",
       path: `${path}/repository_storage_moves`,
       summary: `Schedule a move of the repository of a ${owner}`,
+      access,
       params: Type.Object({ ...ofOwner(movable), destination_storage_name: Chosen }),
       returns: moveSchema(owner, shown),
       audit: "repository_storage_move_scheduled",
-      prepare: async ({ services, params }) => ({ found: await find(services.db, params.id) }),
-      async handle({ tx, services, params, found, audit }) {
-        const { id, name, repository_id: repositoryId } = found;
+      async handle({ tx, services, params, audit, ...granted }) {
+        const { id, name, repository_id: repositoryId } = ownerIn(granted);
         const destination = chosen(params.destination_storage_name);
         const settings = await services.settings.current();
         const moveId = await scheduleMove(tx, services, settings, { owner, repositoryId, destination });
@@ -148,6 +157,7 @@ function scheduling(movable: Movable) {
       method: "POST",
       path: all,
       summary: `Schedule moves of the repositories of all ${many} on a storage`,
+      access: administrator(),
       params: Type.Object({ source_storage_name: StorageName, destination_storage_name: Chosen }),
       returns: Type.Object({ message: Type.String() }, { additionalProperties: false }),
       status: 202,

@@ -48,7 +48,7 @@ describe("storage moves", () => {
   const cleanUpNow = () =>
     sql`update jobs.job set start_after = now() where data->>'job' = 'storage_moves.clean_up'`.execute(db());
   const reaches = (id: number, state: string) =>
-    until(`${state}`, async () => {
+    until(state, async () => {
       await cleanUpNow();
       return (await stateOf(id)) === state;
     });
@@ -299,8 +299,7 @@ describe("storage moves", () => {
       );
       assert.equal((await get(`/project_repository_storage_moves/${move.id}`)).progress.phase, "waiting for pushes");
       // Its patience is measured by the monotonic clock.
-      const now = performance.now();
-      t.mock.method(performance, "now", () => now + 31_000);
+      t.mock.method(performance, "now", () => Infinity);
       await running;
       const failed = await get(`/project_repository_storage_moves/${move.id}`);
       assert.deepEqual(
