@@ -11,12 +11,18 @@ const isNamed = (name: string, project: LabelContainer | undefined): Condition =
 
 /** What a filter by the name of a label means for the items of a kind. The label of a link may have been deleted. */
 export function labelFilters(kind: ItemKind) {
+  const links = sql`select from label_links t where ${sql.ref(`t.${kind.column}`)} = ${idOfRow(kind)}`;
   const hasLabelThat = (is: Condition): Condition =>
-    found(sql`select from label_links t where ${sql.ref(`t.${kind.column}`)} = ${idOfRow(kind)}
-      and ${found(sql`select from labels l where l.id = t.label_id and ${is}`)}`);
+    found(sql`${links} and ${found(sql`select from labels l where l.id = t.label_id and ${is}`)}`);
+  /** A project may use few labels of one name, which are looked up once for all rows. */
+  const hasOneOf = (labels: Rows): Condition => found(sql`${links} and t.label_id = any(array(${labels}))`);
+  const has = (name: string, project?: LabelContainer): Condition =>
+    project
+      ? hasOneOf(sql`select l.id from labels l where ${isNamed(name, project)}`)
+      : hasLabelThat(isNamed(name, project));
   return {
     has: (name: string, project?: LabelContainer): Condition =>
-      wildcard(name, hasLabelThat(sql`true`)) ?? hasLabelThat(isNamed(name, project)),
+      wildcard(name, hasLabelThat(sql`true`)) ?? has(name, project),
     /** The ids of the items that have it. */
     idsOf: (name: string, project?: LabelContainer): Rows => sql`(
       select ${sql.ref(`t.${kind.column}`)} as id
