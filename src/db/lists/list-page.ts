@@ -222,13 +222,13 @@ async function filtered(db: Db, list: List, ids: number[], filters: readonly Fil
   return rows[0]?.ids ?? [];
 }
 
-/** The ids of a page of candidates. An order by an expression is evaluated once for each. */
+/** The ids of a page of candidates. The order is evaluated once for each, also if it has two ranges. */
 function pageOfIds(list: List, ids: readonly number[], request: PageRequest, bounds: Bounds): RawBuilder<unknown> {
-  const { order } = request;
-  const isColumn = typeof order.column === "string";
-  const scan = withIds(list, ids, isColumn ? undefined : columnOf(order));
-  const column = isColumn ? order.column : sql`${list.as}.sort_value`;
-  return pageOf({ ...list, sources: [{ scan }], filters: [] }, { ...request, order: { ...order, column } }, bounds);
+  const column = request.order.column === request.id ? request.id : sql`${list.as}.sort_value`;
+  const ordered = { ...request, order: { ...request.order, column } };
+  const page = pageOf({ ...list, sources: [{ scan: sql`candidates` }], filters: [] }, ordered, bounds);
+  return sql`with candidates as materialized (
+      select id, sort_value from ${withIds(list, ids, columnOf(request.order))} ${list.as}) ${page}`;
 }
 
 /** The ids of the page: the first rows of every source in order, merged. */
