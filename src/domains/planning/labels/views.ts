@@ -4,6 +4,7 @@ import { groupVisibleTo } from "#access/visible.ts";
 import type { Db } from "#db/database.ts";
 import { type Answer, markTruncated } from "#domains/conversation/items/answer.ts";
 import { idOfRow, type ItemKind, rowsWithContainer } from "#domains/conversation/items/item.ts";
+import { found } from "#domains/planning/items/filters.ts";
 import { MAX_LABELS } from "#domains/planning/items/params.ts";
 import { type LabelDetailsRow, presentLabelDetails } from "./entity.ts";
 
@@ -71,10 +72,13 @@ async function labelsOf(
         cross join lateral (
           select label_id from label_links where ${sql.ref(kind.column)} = item.id limit ${sql.lit(MAX_LABELS)}
         ) link
-        join labels l on l.id = link.label_id
-        join (${rowsWithContainer(kind)}) on ${idOfRow(kind)} = item.id
-      where l.project_id is not null or l.group_id = any(n.traversal_ids)
-        or exists (select from namespaces n where n.id = l.group_id and ${groupVisibleTo(viewer.actor)})
+        -- Without these offsets PostgreSQL reads all labels and all namespaces to join a few.
+        cross join lateral (select * from labels where id = link.label_id offset 0) l
+        cross join lateral (
+          select n.traversal_ids from ${rowsWithContainer(kind)} where ${idOfRow(kind)} = item.id offset 0
+        ) container
+      where l.project_id is not null or l.group_id = any(container.traversal_ids)
+        or ${found(sql`select from namespaces n where n.id = l.group_id and ${groupVisibleTo(viewer.actor)}`)}
     ) labelled`.execute(db);
   const bytes = rows[0]?.bytes ?? 0;
   if (bytes > MAX_DESCRIPTIONS_BYTES) markTruncated(viewer);
