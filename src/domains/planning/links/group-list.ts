@@ -4,6 +4,7 @@ import type { GroupSeen } from "#access/containers.ts";
 import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
 import type { Listing } from "#db/lists/list-page.ts";
+import { found } from "#domains/planning/items/filters.ts";
 import { epicVisibleTo } from "#domains/planning/items/visibility.ts";
 import type { EpicLinkFilters } from "./params.ts";
 
@@ -23,16 +24,18 @@ export function listEpicLinks(
   const isListed = sql<boolean>`(
     select count(*) = 2 and bool_or(${inSubtree}) from epics e join namespaces n on n.id = e.group_id
     where e.id in (l.source_id, l.target_id) and ${epicVisibleTo(actor)})`;
-  const epicsOfGroup = sql`select e.id from namespaces n join epics e on e.group_id = n.id where ${inSubtree}`;
-  const links = sql`
-    select k.* from (${epicsOfGroup}) own join epic_links k on k.source_id = own.id
+  const visible = sql`select e.id from namespaces n join epics e on e.group_id = n.id where ${epicVisibleTo(actor)}`;
+  const own = sql`(${visible} and ${inSubtree}) own`;
+  // A link within the group is found by its source.
+  const lookup = sql`(
+    select l.* from ${own} join epic_links l on l.source_id = own.id
+    where ${found(sql`${visible} and e.id = l.target_id`)}
     union all
-    select k.* from (${epicsOfGroup}) own join epic_links k on k.target_id = own.id
-    where not exists (
-      select from epics e join namespaces n on n.id = e.group_id where e.id = k.source_id and ${inSubtree})`;
+    select l.* from ${own} join epic_links l on l.target_id = own.id
+    where ${found(sql`${visible} and e.id = l.source_id and not (${inSubtree})`)})`;
   return {
     from: "epic_links as l",
-    sources: [{ scan: sql`epic_links`, wide: true, lookup: sql`(select l.* from (${links}) l where ${isListed})` }],
+    sources: [{ scan: sql`epic_links`, wide: true, lookup }],
     isListed,
     filters: [
       created_after !== undefined && sql<boolean>`l.created_at >= ${created_after}`,
