@@ -68,10 +68,12 @@ export async function eventsOfGroup(
     read,
     sql`select p.id, p.last_activity_at from projects p where ${inSubtree(group)} and ${visibleTo(actor)}`,
   );
+  // Without the offset PostgreSQL reads all groups that the actor may see.
   const groups = await latestIds(
     read,
-    sql`select n.id, n.updated_at as last_activity_at from namespaces n
-      where ${namespaceInSubtree(group, "n.id")} and ${groupVisibleTo(actor)}`,
+    sql`select n.id, n.updated_at as last_activity_at
+      from (select * from namespaces n where ${namespaceInSubtree(group, "n.id")} offset 0) n
+      where ${groupVisibleTo(actor)}`,
   );
   const query = filtered(events(readAnew), filters, { ...TARGETS, epic: "Epic" })
     .where(sql<boolean>`(${isAmong("ev.project_id", projects)} or ${isAmong("ev.group_id", groups)})`)
