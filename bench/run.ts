@@ -6,6 +6,7 @@ import { jobs } from "./jobs.ts";
 import { keysetOfIssues } from "./keyset-issues.ts";
 import { keyset } from "./keyset.ts";
 import { listUsers } from "./list-users.ts";
+import { moves } from "./moves.ts";
 import { signIn } from "./sign-in.ts";
 import { startup } from "./startup.ts";
 import { type Figure, goalOf, isMet, shown, summary } from "./support/figures.ts";
@@ -22,6 +23,7 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<Figure[]>>>
   "list-users": listUsers,
   "sign-in": signIn,
   clone,
+  moves,
 };
 
 const { names, options } = readOptions(process.argv.slice(2));

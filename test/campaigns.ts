@@ -92,6 +92,14 @@ const GIT: readonly Campaign[] = [
     figures: /^\d+ kills of a server.*$|^everything recorded.*$/gm,
   },
   {
+    name: "moves",
+    shows:
+      "storage moves killed after every step, under load, with a job twice, from damaged repositories and to full disks",
+    script: "test:moves",
+    ...{ full: "--times 5 --moves 300 --late 100", short: "", minutes: { full: 40, short: 10 } },
+    figures: /^(kills|load|late|flipped byte|too small a disk|a disk that fills up|a full disk): .*$/gm,
+  },
+  {
     name: "first-push",
     shows: "projects created and pushed to at once",
     script: "test:first-push",
@@ -243,6 +251,7 @@ const RATES: readonly Campaign[] = [
   bench("get-user", "reads of a user a second", 2),
   bench("list-users", "lists of users a second", 2),
   bench("clone", "clones a second", 2),
+  bench("moves", "the move of a repository of one GiB, against git clone --mirror", 5, "--rounds 1"),
 ];
 
 export const CAMPAIGNS: readonly Campaign[] = [...ACCESS, ...GIT, ...LIMITS, ...DOCUMENTS, ...RATES];

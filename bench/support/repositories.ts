@@ -65,6 +65,18 @@ export const blobs: Recipe = {
   },
 };
 
+/** 256 files of 4 MB that cannot be made smaller: a pack of one GiB. */
+export const gigabyte: Recipe = {
+  name: "gigabyte",
+  objects: 256 + 2,
+  refs: 1,
+  *text() {
+    const bytes = keystream();
+    yield commit(0);
+    for (let n = 0; n < 256; n++) yield file(`blob-${n}.bin`, bytes(2 ** 22));
+  },
+};
+
 function commit(n: number): Buffer {
   const message = `Change ${n}`;
   const committer = `committer A Bench <bench@example.com> ${1_700_000_000 + n * 600} +0000`;
