@@ -1,4 +1,6 @@
 import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Client } from "pg";
@@ -72,6 +74,7 @@ const clients = [
       "gitbeaker-notifications.ts",
       "gitbeaker-events.ts",
       "gitbeaker-merge-requests.ts",
+      "gitbeaker-storage-moves.ts",
     ],
   },
 ];
@@ -143,7 +146,10 @@ async function runClient({ name, interpreter, script }: (typeof runs)[number], s
 
 async function runAll(): Promise<Count> {
   const total: Count = { passed: 0, failed: 0 };
-  const server = await startServer();
+  const storages = await mkdtemp(join(tmpdir(), "fairlead-clients-"));
+  const server = await startServer({
+    FAIRLEAD_STORAGES: `default=${join(storages, "default")},second=${join(storages, "second")}`,
+  });
   try {
     await writeFixtures(server.databaseUrl);
     for (const run of runs) {
@@ -154,6 +160,7 @@ async function runAll(): Promise<Count> {
     if (total.failed > 0) console.log(`# the server's log ends with\n${server.log().slice(-8_000)}`);
   } finally {
     await server.stop();
+    await rm(storages, { recursive: true, force: true });
   }
   return total;
 }
