@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { cpSync, globSync, mkdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, globSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { projectRepository } from "#git/storages/storage.ts";
@@ -75,7 +75,7 @@ function directoryIn(dir: string, projectId: number): string {
 function place(from: string, to: string) {
   for (const name of ["objects", "refs", "packed-refs"]) {
     rmSync(join(to, name), { recursive: true, force: true });
-    cpSync(join(from, name), join(to, name), { recursive: true, force: true });
+    if (existsSync(join(from, name))) cpSync(join(from, name), join(to, name), { recursive: true });
   }
   mkdirSync(join(to, "refs"), { recursive: true });
 }

@@ -60,7 +60,8 @@ export async function makeWorld(settings: Record<string, string> = {}): Promise<
     root,
     async placementOf({ id }) {
       const [row] = await engine.query<Placement>(
-        `select r.storage, r.disk_path, coalesce(r.read_only_until > now(), false) as read_only, m.id as move_id, m.state,
+        `select r.storage, r.disk_path, coalesce(r.read_only_until > now(), false) as read_only, m.id::integer as move_id,
+           m.state,
            m.error_message, extract(epoch from p.updated_at - m.started_at)::float8 as read_only_seconds
          from projects p join repositories r on r.project_id = p.id
            left join lateral (
