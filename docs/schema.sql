@@ -1175,6 +1175,7 @@ create table repository_storage_moves (
   constraint repository_storage_moves_state_known CHECK ((state = ANY (ARRAY['scheduled'::text, 'started'::text, 'replicated'::text, 'finished'::text, 'failed'::text, 'cleanup failed'::text])))
 );
 CREATE UNIQUE INDEX repository_storage_moves_active ON public.repository_storage_moves USING btree (repository_id) WHERE (state = ANY (ARRAY['scheduled'::text, 'started'::text]));
+CREATE INDEX repository_storage_moves_by_state ON public.repository_storage_moves USING btree (state, source_storage) WHERE (state = ANY (ARRAY['scheduled'::text, 'started'::text]));
 CREATE INDEX repository_storage_moves_of_project ON public.repository_storage_moves USING btree (project_id, id);
 CREATE INDEX repository_storage_moves_of_repository ON public.repository_storage_moves USING btree (repository_id, id);
 

@@ -59,8 +59,8 @@ export async function checkRepositories({ git, db }: Looking): Promise<Finding[]
       candidates.push({ id: row.project_id, repository: repositoryAt({ git }, row) });
     }
   }
-  // Repositories that are queued for removal no longer belong to a project.
-  for (const { storage, path } of await removalsIn(db.read)) found.get(storage)?.delete(path as RepositoryName);
+  // Repositories that are queued for removal no longer belong to a project, and copies of running moves not yet.
+  for (const { storage, path } of await transientPaths(db.read)) found.get(storage)?.delete(path as RepositoryName);
   const nobodys = [...found].flatMap(([storage, names]) => [...names].map((name) => `${storage} ${name}`));
   const lost: string[] = [];
   // It may have been created since its storage was scanned.
@@ -97,7 +97,8 @@ async function* projectRepositories(db: Db) {
   }
 }
 
-async function removalsIn(db: Db) {
+/** What jobs are about to remove or to put in its place. */
+async function transientPaths(db: Db) {
   const { rows } = await sql<{ storage: string; path: string }>`
     select data->'payload'->>'storage' as storage, path
     from jobs.job, jsonb_array_elements_text(data->'payload'->'paths') path
@@ -105,6 +106,9 @@ async function removalsIn(db: Db) {
     union all
     select data->'payload'->>'storage', data->'payload'->>'path' from jobs.job
     where data->>'job' = 'storage_moves.clean_up'
+    union all
+    select m.destination_storage, regexp_replace(r.disk_path, '-\\d+-\\d+$', '') || '-' || m.id || '-' || m.attempt
+    from repository_storage_moves m join repositories r on r.id = m.repository_id where m.state = 'started'
     union all
     select data->'payload'->>'storage', project_repository_path(project_id::bigint)
     from jobs.job, jsonb_array_elements_text(data->'payload'->'project_ids') project_id

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { readConfig } from "#config.ts";
 import { openGit } from "#git/storages/open.ts";
-import { projectRepository } from "#git/storages/storage.ts";
+import { copyPath, projectRepository } from "#git/storages/storage.ts";
 import { BACKGROUND } from "#lib/consumer.ts";
 import { deleteProjects } from "#domains/storage/repositories/removal.ts";
 import { projectLocations, repositoryOf } from "#domains/storage/repositories/location.ts";
@@ -62,6 +62,23 @@ describe("what the doctor says of git", () => {
     assert.match(nobodys, /^false Repositories without a project: 7 \((?:default @hashed\/\S+, ){5}…\)/);
     for (let id = 900_001; id <= 900_007; id++) await storage.repository(projectRepository(id)).remove();
     assert.deepEqual((await told())[0], "true Every repository has a project");
+  });
+
+  test("the copy of a move that is under way belongs to its project", async () => {
+    const moving = await project();
+    const { rows } = await sql<{ id: number }>`
+      insert into repository_storage_moves
+        (repository_id, project_id, state, attempt, source_storage, destination_storage)
+      values (${moving.repository_id}, ${moving.id}, 'started', 2, 'default', 'second') returning id`.execute(
+      app.services.db.write,
+    );
+    const copy = copyPath(projectRepository(moving.id), rows[0]?.id ?? 0, 2);
+    const repository = app.services.git.storage("second").repository(copy);
+    await repository.create("main");
+    assert.equal((await told())[0], "true Every repository has a project");
+    await sql`update repository_storage_moves set attempt = 3`.execute(app.services.db.write);
+    assert.match((await told())[0] ?? "", /^false Repositories without a project: 1 \(second @hashed/);
+    await repository.remove();
   });
 
   test("projects that were pushed to and have no repository are named", async () => {

@@ -19,7 +19,7 @@ export async function copyToDestination(attempt: Attempt, { services: { db, git 
   const { source, destination } = attempt;
   for (const { storage } of [source, destination]) {
     if (storageNames(git).includes(storage)) continue;
-    throw new CopyFailed(`This worker knows no storage called ${storage}; check FAIRLEAD_STORAGES`);
+    throw new CopyFailed(`This worker is not configured for the storage ${storage}; check FAIRLEAD_STORAGES`);
   }
   const original = git.storage(source.storage).repository(source.path);
   await waitForPushes(db.write, attempt.repository_id, signal);

@@ -50,13 +50,15 @@ const isTemporary = (error: unknown) => error instanceof LeaseLost || refusalOf(
 function holdLease({ step, signal }: Pick<JobContext<unknown>, "step" | "signal">, attempt: Attempt) {
   const lost = new AbortController();
   let progress: Progress = { phase: "waiting for pushes", bytes: 0, total_bytes: null };
-  let renewing: Promise<unknown> = Promise.resolve();
+  let renewing: Promise<void> | undefined;
+  // One at a time, since a slow database would otherwise be asked for more and more of them.
   const renew = () => {
-    const renewed = step((tx) => renewLease(tx, attempt, progress)).catch((error: unknown) => {
-      // While the database cannot be reached the copy goes on; at the switch the lease must still be held.
-      if (error instanceof LeaseLost) lost.abort(error);
-    });
-    renewing = Promise.all([renewing, renewed]);
+    renewing ??= step((tx) => renewLease(tx, attempt, progress))
+      .catch((error: unknown) => {
+        // While the database cannot be reached the copy goes on; at the switch the lease must still be held.
+        if (error instanceof LeaseLost) lost.abort(error);
+      })
+      .finally(() => (renewing = undefined));
   };
   const timer = setInterval(renew, RENEWAL_INTERVAL_MS).unref();
   return {

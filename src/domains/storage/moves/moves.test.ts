@@ -164,11 +164,11 @@ describe("storage moves", () => {
         await refused(name, "is not included in the list");
       }
       assert.equal((await schedule(project, { destination_storage_name: "second\0" })).status, 400);
-      await refused("default", "is where the project is already");
+      await refused("default", "is the storage that the project is already on");
       // The same directory under two names.
       await rename(directory("second"), directory("aside"));
       await symlink(directory("default"), directory("second"));
-      await refused("second", "is where the project is already");
+      await refused("second", "is the storage that the project is already on");
       await rm(directory("second"));
       await rename(directory("aside"), directory("second"));
       assert.deepEqual(await get(`/projects/${project.id}/repository_storage_moves`), []);

@@ -40,7 +40,7 @@ export async function scheduleMove(
   if (destination !== undefined && !storageNames(git).includes(destination))
     throw refuse("is not included in the list");
   if (destination !== undefined && (await isSameStorage(git, repository.storage, destination))) {
-    throw refuse(`is where the ${owner} is already`);
+    throw refuse(`is the storage that the ${owner} is already on`);
   }
   const moving = await movingAmong(tx, [repository]);
   if (moving.has(repository.id)) throw badFields({ [owner]: ["is read-only"] });
