@@ -28,6 +28,8 @@ interface Transport {
   readonly credential: Credential;
   readonly hold: Hold;
   readonly updates: readonly RefUpdate[];
+  /** Whether it is held back before its intent is created. */
+  readonly withoutIntent?: true;
   /** Only for revocations of its credential; another transport covers the rest. */
   readonly narrow?: true;
 }
@@ -38,7 +40,7 @@ const transports: readonly Transport[] = [
   { name: "HTTP with sudo", credential: "sudo", hold: overHttp, updates: ALL, narrow: true },
   { name: "SSH", credential: "key", hold: overSsh(tools), updates: ALL },
   { name: "SSH with a deploy key", credential: "deploy key", hold: overSsh(tools), updates: ALL },
-  { name: "API, in its body", credential: "token", hold: inBody, updates: ["new branch"] },
+  { name: "API, in its body", credential: "token", hold: inBody, updates: ["new branch"], withoutIntent: true },
   { name: "API, before its refs", credential: "token", hold: beforeRefs, updates: ["new branch", "deleted main"] },
   { name: "API with a session", credential: "session", hold: beforeRefs, updates: ["new branch"], narrow: true },
   { name: "API with sudo", credential: "sudo", hold: beforeRefs, updates: ["new branch"], narrow: true },
@@ -86,7 +88,8 @@ async function runLane() {
 }
 
 async function tryOnce(transport: Transport, revocation: Revocation, client: Client): Promise<string | undefined> {
-  const { update = "new branch", level = 30, says } = revocation;
+  const { update = "new branch", level = 30 } = revocation;
+  const says = (transport.withoutIntent && revocation.saysWithoutIntent) ?? revocation.says;
   const fixture = await createFixture(installation, tools, client, { credential: transport.credential, level });
   if (update === "forced branch") await gitOutput(["branch", "side", "main"], { cwd: fixture.directory });
   const before = await refsOf(fixture);

@@ -13,6 +13,8 @@ export interface Revocation {
   end(query: Query, fixture: PushFixture): Promise<unknown>;
   /** The reason that the pusher sees; undefined if the push is still allowed. */
   readonly says: RegExp | undefined;
+  /** The reason that a push sees whose intent did not exist yet, if that differs. */
+  readonly saysWithoutIntent?: RegExp;
 }
 
 const DEVELOPER = 30;
@@ -51,7 +53,7 @@ const ofProject: readonly Revocation[] = [
     says: /marked for deletion/,
   },
   {
-    // It waits for pushes that have begun.
+    // Whoever makes it read-only waits for pushes that have begun.
     name: "repository read-only",
     end: (query, fixture) =>
       query(
@@ -60,6 +62,7 @@ const ofProject: readonly Revocation[] = [
         [fixture.project.id],
       ),
     says: undefined,
+    saysWithoutIntent: /temporarily read-only/,
   },
   {
     name: "code access disabled",

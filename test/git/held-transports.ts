@@ -172,7 +172,7 @@ export const beforeRefs: Hold = async (fixture, update) => {
   const { sent, answered } = requestApi(fixture, method, path);
   sent.end(body);
   await Promise.race([
-    untilBlocked(fixture, connection, "insert into%pushes%"),
+    untilBlocked(fixture, connection, "%insert into pushes%"),
     answered.then(({ output }) => Promise.reject(new Error(output))),
   ]);
   return {
