@@ -12,6 +12,7 @@ import { git, gitOutput } from "#test/support/git.ts";
 import { commit, type PushedProject, pushedProject, type Pushing, pushingApp } from "#test/support/pushing.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { until } from "#test/support/until.ts";
+import { createRepository } from "#domains/storage/repositories/jobs.ts";
 import { LeaseLost, MAX_ATTEMPTS, renewLease, startAttempt, switchRepository } from "./attempt.ts";
 import { cleanUpMove, moveRepository } from "./jobs.ts";
 
@@ -398,6 +399,35 @@ describe("storage moves", () => {
       await moveRepository.run(context(payload));
       assert.equal(await stateOf(move.id), "replicated");
       assert.equal(await refAt(project, "refs/heads/main"), second);
+    });
+
+    test("that begins before the repository exists leaves its first commit, however late that is created", async () => {
+      for (const isLate of [false, true]) {
+        const payload = { name: `First ${isLate}`, initialize_with_readme: true };
+        const { body: project } = await on.app.post("/projects", { token: on.owner.token, payload });
+        const { payload: moving } = await scheduled(project);
+        const attempt = await begin(moving, crypto.randomUUID());
+        assert.ok(attempt);
+        const { transaction } = on.app.services.db;
+        const switchNow = () => transaction((tx) => switchRepository(tx, on.app.services.jobs, attempt));
+        const creation = context({ project_id: project.id });
+        if (isLate) {
+          // The first commit is created at the source, and noted after the switch.
+          await createRepository.run({
+            ...creation,
+            transaction: async (write) => {
+              await switchNow();
+              return transaction(write);
+            },
+          });
+        } else {
+          await createRepository.run(creation);
+          await switchNow();
+        }
+        assert.deepEqual((await rowOf(project)).storage, "second");
+        const files = await get(`/projects/${project.id}/repository/tree`);
+        assert.equal(files[0]?.name, "README.md", `late: ${isLate}`);
+      }
     });
 
     test("is not made forever", async () => {

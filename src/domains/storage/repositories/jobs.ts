@@ -1,12 +1,12 @@
 import { sql } from "kysely";
-import type { Databases } from "#db/database.ts";
+import type { Databases, Tx } from "#db/database.ts";
 import Type from "typebox";
 import { projectRepository, type RepositoryName } from "#git/storages/storage.ts";
 import { defineJob } from "#jobs/define.ts";
 import { BACKGROUND } from "#lib/consumer.ts";
 import { Refusal } from "#lib/refusal.ts";
 import { PUSHES_PER_PACKING, repositoryMaintenance, repositoryCreation } from "./maintenance.ts";
-import { projectLocations, repositoryAt, repositoryOf } from "./location.ts";
+import { projectLocations, repositoryAt, repositoryOf, type StorageLocation } from "./location.ts";
 import { readmeOn } from "./readme.ts";
 import { repositoryRemoval } from "./removal.ts";
 
@@ -25,11 +25,19 @@ export const createRepository = defineJob({
     const branch = project.default_branch ?? "main";
     await repository.setHead(branch);
     const readme = await readmeOn(repository, branch);
-    await transaction((tx) =>
-      tx.updateTable("repositories").set({ beginning: null, readme }).where("project_id", "=", id).execute(),
-    );
+    await transaction((tx) => markCreated(tx, project, readme));
   },
 });
+
+/**
+ * Drops the first commit, from which the repository need not be created any more. Not while it moves, nor once it has
+ * moved: a move that began before the repository existed copies nothing, so it is created anew at the destination.
+ */
+const markCreated = (tx: Tx, location: StorageLocation, readme: string | null) =>
+  sql`
+    update repositories set beginning = null, readme = ${readme}
+    where id = ${location.repository_id} and storage = ${location.repository_storage}
+      and disk_path = ${location.repository_path} and coalesce(read_only_until <= now(), true)`.execute(tx);
 
 /** A project may be deleted while its repository is created. */
 function nothingIfMissing(error: unknown) {
