@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import type { Repository, RepositoryName } from "#git/storages/storage.ts";
-import { projectLocations, repositoryAt } from "#domains/storage/repositories/location.ts";
+import { type OwnedLocation, repositoryAt, repositoryLocations } from "#domains/storage/repositories/location.ts";
 import type { Services } from "#services.ts";
 import { bad, type Finding, good } from "./findings.ts";
 import { problemOf } from "./problems.ts";
@@ -46,34 +46,36 @@ async function checkStorage(storage: Services["git"]["storages"][number]): Promi
   }
 }
 
-/** Checks that every repository belongs to a project and that every project that was pushed to has its repository. */
+/** Checks that every repository belongs to something, and that everything that was pushed to has its repository. */
 export async function checkRepositories({ git, db }: Looking): Promise<Finding[]> {
   const found = new Map<string, Set<RepositoryName>>();
   for (const storage of git.storages) found.set(storage.name, new Set(await Array.fromAsync(storage.repositories())));
   const elsewhere = new Map<string, number>();
-  const candidates: { id: number; repository: Repository }[] = [];
-  for await (const row of projectRepositories(db.read)) {
+  const candidates: { owner: string; repository: Repository }[] = [];
+  for await (const row of storedRepositories(db.read)) {
     const names = found.get(row.repository_storage);
     if (!names) elsewhere.set(row.repository_storage, (elsewhere.get(row.repository_storage) ?? 0) + 1);
     else if (!names.delete(row.repository_path as RepositoryName) && row.pushed) {
-      candidates.push({ id: row.project_id, repository: repositoryAt({ git }, row) });
+      candidates.push({ owner: ownerOf(row), repository: repositoryAt({ git }, row) });
     }
   }
-  // Repositories that are queued for removal no longer belong to a project, and copies of running moves not yet.
+  // Repositories that are queued for removal no longer belong to anything, and copies of running moves not yet.
   for (const { storage, path } of await transientPaths(db.read)) found.get(storage)?.delete(path as RepositoryName);
   const nobodys = [...found].flatMap(([storage, names]) => [...names].map((name) => `${storage} ${name}`));
   const lost: string[] = [];
   // It may have been created since its storage was scanned.
-  for (const { id, repository } of candidates) if (!(await repository.exists())) lost.push(`project ${id}`);
+  for (const { owner, repository } of candidates) if (!(await repository.exists())) lost.push(owner);
   return [
     nobodys.length === 0
-      ? good("Every repository has a project")
-      : bad(`Repositories without a project: ${some(nobodys)}; check whether they are needed, then remove them`),
+      ? good("Every repository has a project or snippet")
+      : bad(
+          `Repositories without a project or snippet: ${some(nobodys)}; check whether they are needed, then remove them`,
+        ),
     lost.length === 0
-      ? good("Every project that was pushed to has its repository")
-      : bad(`Projects whose repository is gone: ${some(lost)}; restore it from a backup`),
-    ...[...elsewhere].map(([storage, projects]) =>
-      bad(`Projects on the unknown storage ${storage}: ${projects}; add it to FAIRLEAD_STORAGES`),
+      ? good("Every project and snippet that was pushed to has its repository")
+      : bad(`Projects or snippets whose repository is gone: ${some(lost)}; restore it from a backup`),
+    ...[...elsewhere].map(([storage, repositories]) =>
+      bad(`Repositories on the unknown storage ${storage}: ${repositories}; add it to FAIRLEAD_STORAGES`),
     ),
   ];
 }
@@ -81,19 +83,22 @@ export async function checkRepositories({ git, db }: Looking): Promise<Finding[]
 const some = (names: readonly string[]) =>
   `${names.length} (${names.slice(0, SHOWN).join(", ")}${names.length > SHOWN ? ", …" : ""})`;
 
-async function* projectRepositories(db: Db) {
+const ownerOf = ({ project_id, snippet_id }: OwnedLocation) =>
+  project_id === null ? `snippet ${snippet_id}` : `project ${project_id}`;
+
+async function* storedRepositories(db: Db) {
   for (let after = 0; ;) {
-    const rows = await projectLocations(db)
+    const rows = await repositoryLocations(db)
       // One with a first commit waiting is created on its first use.
       .select(sql<boolean>`r.pushed_at is not null and r.beginning is null`.as("pushed"))
-      .where("p.id", ">", after)
-      .orderBy("p.id")
+      .where("r.id", ">", after)
+      .orderBy("r.id")
       .limit(sql.lit(AT_ONCE))
       .execute();
     yield* rows;
     const last = rows.at(-1);
     if (!last || rows.length < AT_ONCE) return;
-    after = last.project_id;
+    after = last.repository_id;
   }
 }
 

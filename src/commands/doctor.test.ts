@@ -7,7 +7,7 @@ import { openGit } from "#git/storages/open.ts";
 import { copyPath, projectRepository } from "#git/storages/storage.ts";
 import { BACKGROUND } from "#lib/consumer.ts";
 import { deleteProjects } from "#domains/storage/repositories/removal.ts";
-import { projectLocations, repositoryOf } from "#domains/storage/repositories/location.ts";
+import { repositoryLocations, repositoryOf } from "#domains/storage/repositories/location.ts";
 import { type RowInserter, rowInserter } from "#domains/organization/members/test-support.ts";
 import { type TestApp, testApp } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
@@ -29,7 +29,7 @@ describe("what the doctor says of git", () => {
   const told = async () => (await checkRepositories(app.services)).map(({ good, text }) => `${good} ${text}`);
   const project = async (columns: object = {}) => {
     const id = await insert.project(group, columns);
-    const location = projectLocations(app.services.db.write).where("p.id", "=", id);
+    const location = repositoryLocations(app.services.db.write).where("r.project_id", "=", id);
     return { id, ...(await location.executeTakeFirstOrThrow()) };
   };
   const pushed = async (id: number, beginning: string | null = null) =>
@@ -47,8 +47,8 @@ describe("what the doctor says of git", () => {
     const begun = await project();
     await pushed(begun.id, "commit refs/heads/main\n");
     assert.deepEqual(await told(), [
-      "true Every repository has a project",
-      "true Every project that was pushed to has its repository",
+      "true Every repository has a project or snippet",
+      "true Every project and snippet that was pushed to has its repository",
     ]);
   });
 
@@ -59,9 +59,9 @@ describe("what the doctor says of git", () => {
     await repositoryOf(app.services, leaving, BACKGROUND);
     await app.services.db.transaction((tx) => deleteProjects(tx, app.services.jobs, sql`id = ${leaving.id}`));
     const [nobodys = ""] = await told();
-    assert.match(nobodys, /^false Repositories without a project: 7 \((?:default @hashed\/\S+, ){5}…\)/);
+    assert.match(nobodys, /^false Repositories without a project or snippet: 7 \((?:default @hashed\/\S+, ){5}…\)/);
     for (let id = 900_001; id <= 900_007; id++) await storage.repository(projectRepository(id)).remove();
-    assert.deepEqual((await told())[0], "true Every repository has a project");
+    assert.deepEqual((await told())[0], "true Every repository has a project or snippet");
   });
 
   test("the copy of a move that is under way belongs to its project", async () => {
@@ -75,9 +75,9 @@ describe("what the doctor says of git", () => {
     const copy = copyPath(projectRepository(moving.id), rows[0]?.id ?? 0, 2);
     const repository = app.services.git.storage("second").repository(copy);
     await repository.create("main");
-    assert.equal((await told())[0], "true Every repository has a project");
+    assert.equal((await told())[0], "true Every repository has a project or snippet");
     await sql`update repository_storage_moves set attempt = 3`.execute(app.services.db.write);
-    assert.match((await told())[0] ?? "", /^false Repositories without a project: 1 \(second @hashed/);
+    assert.match((await told())[0] ?? "", /^false Repositories without a project or snippet: 1 \(second @hashed/);
     await repository.remove();
   });
 
@@ -89,14 +89,14 @@ describe("what the doctor says of git", () => {
     await rm(directory, { recursive: true });
     assert.equal(
       (await told())[1],
-      `false Projects whose repository is gone: 1 (project ${lost.id}); restore it from a backup`,
+      `false Projects or snippets whose repository is gone: 1 (project ${lost.id}); restore it from a backup`,
     );
     await app.services.db.write.deleteFrom("projects").where("id", "=", lost.id).execute();
   });
 
   test("projects on a storage that is not there are counted", async () => {
     const { id } = await project({ repository_storage: "elsewhere" });
-    assert.match((await told())[2] ?? "", /^false Projects on the unknown storage elsewhere: 1;/);
+    assert.match((await told())[2] ?? "", /^false Repositories on the unknown storage elsewhere: 1;/);
     await app.services.db.write.deleteFrom("projects").where("id", "=", id).execute();
   });
 

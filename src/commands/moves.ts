@@ -37,7 +37,7 @@ export async function movesCommand(args: string[], terminal: Terminal) {
 
 interface StartedMove {
   readonly id: number;
-  readonly project: string | null;
+  readonly owner: string | null;
   readonly source_storage: string;
   readonly destination_storage: string;
   readonly phase: string | null;
@@ -60,7 +60,7 @@ const RECENT_MOVES = 10_000;
 
 async function readMoves(db: Db): Promise<Moves> {
   const { rows: started } = await sql<StartedMove>`
-    select m.id, p.path as project, m.source_storage, m.destination_storage, m.phase, coalesce(m.bytes, 0) as bytes,
+    select m.id, coalesce(p.path, 'snippet ' || m.snippet_id) as owner, m.source_storage, m.destination_storage, m.phase, coalesce(m.bytes, 0) as bytes,
       m.total_bytes, extract(epoch from now() - m.started_at)::float8 as seconds
     from repository_storage_moves m left join projects p on p.id = m.project_id
     where m.state = 'started' order by m.id limit 100`.execute(db);
@@ -88,8 +88,8 @@ function linesOf({ scheduled, started, finished, failed }: Moves): string[] {
   return [`Scheduled: ${scheduled}, moving: ${started.length}; ${ended}${left}`, ...started.map(lineOf)];
 }
 
-function lineOf({ id, project, source_storage, destination_storage, phase, bytes, total_bytes, seconds }: StartedMove) {
-  const name = `  move ${id} of ${project ?? "a repository"}, ${source_storage} -> ${destination_storage}: ${phase ?? ""}`;
+function lineOf({ id, owner, source_storage, destination_storage, phase, bytes, total_bytes, seconds }: StartedMove) {
+  const name = `  move ${id} of ${owner ?? "a repository"}, ${source_storage} -> ${destination_storage}: ${phase ?? ""}`;
   if (total_bytes === null || total_bytes === 0) return name;
   const done = bytes / total_bytes;
   const bar = "#".repeat(Math.floor(done * BAR_LENGTH)).padEnd(BAR_LENGTH, "-");

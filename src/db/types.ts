@@ -516,6 +516,8 @@ interface RepositoriesTable {
   id: Generated<number>;
   storage: string;
   disk_path: string;
+  snippet_id: number | null;
+  file_names: string[] | null;
 }
 
 interface RepositoryStorageMovesTable {
@@ -534,6 +536,7 @@ interface RepositoryStorageMovesTable {
   created_at: Generated<string>;
   started_at: string | null;
   finished_at: string | null;
+  snippet_id: number | null;
 }
 
 interface RoutesTable {
@@ -612,6 +615,17 @@ interface SignInAttemptsTable {
   failed: number;
   locked_until: string | null;
   attempted_at: Generated<string>;
+}
+
+interface SnippetsTable {
+  id: Generated<number>;
+  project_id: number | null;
+  author_id: number | null;
+  visibility: number;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+  title: string;
+  description: string | null;
 }
 
 interface StarsTable {
@@ -805,6 +819,7 @@ export interface Database {
   settings: SettingsTable;
   shares: SharesTable;
   sign_in_attempts: SignInAttemptsTable;
+  snippets: SnippetsTable;
   stars: StarsTable;
   subscriptions: SubscriptionsTable;
   todos: TodosTable;

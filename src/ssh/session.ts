@@ -9,8 +9,8 @@ import { reasonOf, Refusal, refusedSignIn } from "#lib/refusal.ts";
 import { firstEvent } from "#lib/streams.ts";
 import { recordKeyUse } from "#domains/code/deploy-keys/queries.ts";
 import { pushEntry } from "#domains/code/repository/audit.ts";
-import { authorizeByPath } from "#domains/code/repository/authorize.ts";
 import { reauthorized } from "#domains/code/repository/reauthorize.ts";
+import { authorizeByPath } from "#domains/code/transport/owners.ts";
 import type { RepositoryAccess } from "#domains/storage/pushes/access.ts";
 import { receivePush } from "#domains/storage/pushes/receive.ts";
 import type { Services } from "#services.ts";
@@ -49,6 +49,7 @@ interface SessionLine {
   key_id?: number;
   user_id?: number;
   project_id?: number;
+  snippet_id?: number;
   reason?: string;
   gone?: true;
 }
@@ -125,7 +126,7 @@ async function serveGit(services: Services, { principal }: KeyHolder, text: stri
     need,
     consumerOf(serving.address ?? "", principalName(principal)),
   );
-  serving.line.project_id = access.project.id;
+  serving.line[access.kind.logged] = access.owner.id;
   await serve(services, access, serving);
 }
 

@@ -190,7 +190,7 @@ export const losses: readonly Loss[] = [
       const { db } = app.services;
       const removeRows = (batches: typeof deletions.ofGroups, ids: readonly number[]) =>
         db.transaction(async (tx) => {
-          while ((await removeBatchOfRows(tx, ids, batches)) > 0);
+          while ((await removeBatchOfRows(tx, ids, batches, app.services)) > 0);
         });
       const remove = async (from: "projects" | "namespaces", column: "id" | "namespace_id" | "parent_id") => {
         const found = await sql<{ id: number }>`

@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { VISIBILITIES } from "#access/roles.ts";
 import { type RowInserter, rowInserter } from "#domains/organization/members/test-support.ts";
-import { projectAt } from "#domains/code/repository/authorize.ts";
+import { ownerAt } from "#domains/code/transport/owners.ts";
 import { type Recorded, recordStatements } from "#test/plans/record.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 
@@ -109,7 +109,7 @@ describe("a hidden thing takes the same work as an absent one", () => {
     const key = { id: ABSENT, title: "Robot", user_id: stranger.id };
     const of = async (path: string) => {
       const statements = await recordStatements(() =>
-        assert.rejects(projectAt(app.services.db, { kind: "deploy key", key }, path), /no repository/),
+        assert.rejects(ownerAt(app.services.db, { kind: "deploy key", key }, path), /no repository/),
       );
       return statements.map(withRows);
     };

@@ -7,7 +7,7 @@ import type { Reauthenticate } from "#access/principal.ts";
 import { LEVELS, type Role } from "#access/roles.ts";
 import { projectRepository } from "#git/storages/storage.ts";
 import { BACKGROUND } from "#lib/consumer.ts";
-import { authorizeByPath } from "#domains/code/repository/authorize.ts";
+import { authorizeByPath } from "#domains/code/transport/owners.ts";
 import { reauthorized } from "#domains/code/repository/reauthorize.ts";
 import type { PushAccess } from "#domains/storage/pushes/access.ts";
 import { testApp, type TestUser } from "./app.ts";

@@ -193,7 +193,7 @@ describe("deleting what has everything of planning", () => {
       const batches = kind === "project" ? planningDeletions.ofProjects : planningDeletions.ofGroups;
       for (let removed = -1; removed !== 0;) {
         const before = await counts();
-        removed = await app.services.db.transaction((tx) => removeBatchOfRows(tx, [at[kind]], batches));
+        removed = await app.services.db.transaction((tx) => removeBatchOfRows(tx, [at[kind]], batches, app.services));
         const after = await counts();
         const changed = TABLES.filter((table) => after[table] !== before[table]);
         assert.ok(changed.length <= 1, `one batch removed from ${changed.join(" and ")}`);

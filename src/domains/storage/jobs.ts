@@ -1,7 +1,9 @@
 import type { AnyJob } from "#jobs/define.ts";
 import { cleanUpMove, evacuateStorage, moveRepository } from "./moves/jobs.ts";
 import {
+  createProjectRepository,
   createRepository,
+  maintainProjectRepository,
   maintainRepository,
   removeProjectRepositories,
   removeRepositories,
@@ -11,6 +13,8 @@ export const storageJobs: readonly AnyJob[] = [
   createRepository,
   maintainRepository,
   removeRepositories,
+  createProjectRepository,
+  maintainProjectRepository,
   removeProjectRepositories,
   moveRepository,
   cleanUpMove,

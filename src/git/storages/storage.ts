@@ -6,8 +6,12 @@ import type { Consumer } from "#lib/consumer.ts";
 /** The path of a repository on its storage, made of a hash, so that no part of it is user input. */
 export type RepositoryName = `@hashed/${string}`;
 
-export function projectRepository(projectId: number): RepositoryName {
-  const digest = hash("sha256", String(projectId), "hex");
+export const projectRepository = (projectId: number): RepositoryName => repositoryAt(String(projectId));
+
+export const snippetRepository = (snippetId: number): RepositoryName => repositoryAt(`snippet ${snippetId}`);
+
+function repositoryAt(name: string): RepositoryName {
+  const digest = hash("sha256", name, "hex");
   return `@hashed/${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}`;
 }
 

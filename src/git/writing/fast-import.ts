@@ -93,7 +93,7 @@ function childOn(path: string, directory: string): string {
 }
 
 /** Quotes a path for git; of the characters allowed here only these two need an escape. */
-const quoted = (path: string) => `"${path.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+export const quoted = (path: string) => `"${path.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 
 const entryOf = (answer: string): Entry | undefined => {
   const { mode, id } = /^(?<mode>\d{6}) \w+ (?<id>[0-9a-f]{40})\t/.exec(answer)?.groups ?? {};

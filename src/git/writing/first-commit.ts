@@ -1,4 +1,6 @@
 import { hash } from "node:crypto";
+import type { Signature } from "#git/objects/commits.ts";
+import { type Change, FILE, quoted } from "./fast-import.ts";
 import { type Person, signatureLine, signedAt } from "./signatures.ts";
 
 interface FirstCommit {
@@ -17,17 +19,36 @@ export function firstCommit({ branch, readme, author, at }: FirstCommit): {
   readonly id: string;
 } {
   const by = signatureLine(signedAt(author, at));
-  const blob = Buffer.from(objectId("blob", Buffer.from(readme)), "hex");
+  const content = Buffer.from(readme);
+  const blob = Buffer.from(objectId("blob", content), "hex");
   const tree = objectId("tree", Buffer.concat([Buffer.from(`100644 ${README}\0`), blob]));
   const commit = `tree ${tree}\nauthor ${by}\ncommitter ${by}\n\n${FIRST_COMMIT_TITLE}\n`;
-  const stream = `commit refs/heads/${branch}
+  const files = [{ path: README, mode: FILE, content }];
+  const stream = streamOfFirstCommit({ branch, author: signedAt(author, at), title: FIRST_COMMIT_TITLE, files });
+  return { stream, id: objectId("commit", Buffer.from(commit)) };
+}
+
+/** A first commit of some files, as a stream for `git fast-import`. */
+export function streamOfFirstCommit({
+  branch,
+  author,
+  title,
+  files,
+}: {
+  readonly branch: string;
+  readonly author: Signature;
+  readonly title: string;
+  readonly files: readonly Change[];
+}): string {
+  const by = signatureLine(author);
+  const added = files.map((file) =>
+    "content" in file ? `M ${file.mode} inline ${quoted(file.path)}\n${data(file.content.toString())}\n` : "",
+  );
+  return `commit refs/heads/${branch}
 author ${by}
 committer ${by}
-${data(`${FIRST_COMMIT_TITLE}\n`)}
-M 100644 inline ${README}
-${data(readme)}
-`;
-  return { stream, id: objectId("commit", Buffer.from(commit)) };
+${data(`${title}\n`)}
+${added.join("")}`;
 }
 
 const data = (text: string) => `data ${Buffer.byteLength(text)}\n${text}`;

@@ -44,9 +44,9 @@ const MAX_DELETED_BRANCHES = 10_000;
 
 /** Deletes the branches that are merged into the default branch. */
 export async function deleteMergedBranches(services: Services, access: PushAccess, signal: AbortSignal) {
-  const { project, repository } = access;
-  const defaultRef = `refs/heads/${project.default_branch ?? ""}`;
-  const into = project.default_branch === null ? undefined : await targetOfRef(repository, defaultRef);
+  const { owner, repository } = access;
+  const defaultRef = `refs/heads/${owner.default_branch ?? ""}`;
+  const into = owner.default_branch === null ? undefined : await targetOfRef(repository, defaultRef);
   if (into === undefined) return;
   const lines = await allLines(repository, {
     command: "for-each-ref",

@@ -3,7 +3,8 @@ import { authenticateJob } from "#access/authenticate.ts";
 import { defineJob } from "#jobs/define.ts";
 import { BACKGROUND } from "#lib/consumer.ts";
 import { missing, Refusal } from "#lib/refusal.ts";
-import { authorizeProject, projectSeenBy } from "#domains/code/repository/authorize.ts";
+import { authorize } from "#domains/code/repository/authorize.ts";
+import { ofProject, projectSeenBy } from "#domains/code/repository/project.ts";
 import { reauthorized } from "#domains/code/repository/reauthorize.ts";
 import { deleteMergedBranches } from "./actions.ts";
 
@@ -19,7 +20,7 @@ export const removeMergedBranches = defineJob({
       const principal = await reauthenticate();
       const project = await projectSeenBy(services.db, principal, project_id);
       if (!project) throw missing("Project");
-      const access = await authorizeProject(services, principal, project, "push", BACKGROUND);
+      const access = await authorize(services, principal, ofProject(project), "push", BACKGROUND);
       await deleteMergedBranches(services, reauthorized(services, access, reauthenticate), signal);
     } catch (error) {
       if (!(error instanceof Refusal) || error.kind === "unavailable") throw error;

@@ -8,7 +8,7 @@ import { nameMatcher } from "#domains/code/repository/name-search.ts";
 import { repositoryOf } from "#domains/storage/repositories/location.ts";
 import { Accepted, accepted } from "#domains/organization/namespaces/entity.ts";
 import { ProjectId } from "#domains/organization/projects/params.ts";
-import { targetOf } from "#domains/code/repository/audit.ts";
+import { targetOf } from "#domains/code/repository/project.ts";
 import { authorizeWrite } from "#domains/code/repository/writing.ts";
 import { Branch } from "./entity.ts";
 import { BranchFilters, BranchName, NewBranch } from "./params.ts";

@@ -12,6 +12,7 @@ import type { PushAccess } from "#domains/storage/pushes/access.ts";
 import {
   changeRef,
   type CodeWriteRequest,
+  type RepositoryWriteRequest,
   committerOf,
   isShortName,
   authorizeWrite,
@@ -39,9 +40,18 @@ export async function createCommit(
   if (!isShortName(request.branch)) throw invalid("Branch name is invalid");
   checkActions(request.actions);
   const access = await authorizeWrite(writing);
+  return { repository: access.repository, id: await commitTo(access, writing, request) };
+}
+
+/** Creates a commit in a repository that may be written; its actions are checked already. */
+export async function commitTo(
+  access: PushAccess,
+  writing: RepositoryWriteRequest,
+  request: CommitRequest,
+): Promise<string> {
   const committer = await committerOf(writing);
   const write = (head: string | undefined) => writeCommit(access.repository, request, committer, head);
-  return { repository: access.repository, id: await commitOnBranch(writing, access, request.branch, write) };
+  return commitOnBranch(writing, access, request.branch, write);
 }
 
 /** How often a commit is rewritten because another one came first. */
@@ -49,7 +59,7 @@ const MAX_ATTEMPTS = 10;
 
 /** Moves a branch to the commit that `write` makes of its head; writes it again if the branch has moved meanwhile. */
 export function commitOnBranch(
-  writing: CodeWriteRequest,
+  writing: RepositoryWriteRequest,
   access: PushAccess,
   branch: string,
   write: (head: string | undefined) => Promise<string>,

@@ -4,7 +4,6 @@ import { forbidden, missing, unauthenticated } from "#lib/refusal.ts";
 import type { PushAccess, RepositoryAccess } from "#domains/storage/pushes/access.ts";
 import { forwardOnly, type Pusher, refusedChanges } from "#domains/storage/pushes/rules.ts";
 import type { Services } from "#services.ts";
-import { projectSeenBy, refuseAccess } from "./authorize.ts";
 
 /** Turns the permission to push into one that is checked again before refs change. */
 export const reauthorized = (
@@ -28,10 +27,11 @@ async function reauthorize(
 ) {
   const principal = await reauthenticate();
   if (!isSamePrincipal(before.principal, principal)) throw unauthenticated();
-  const project = await projectSeenBy(db, principal, before.project.id);
-  if (!project) throw missing("Project");
-  await refuseAccess(db, principal, project, "receive");
-  const now = { principal, project };
+  const { kind } = before;
+  const owner = await kind.find(db, principal, before.owner.id);
+  if (!owner) throw missing(kind.type);
+  await kind.refuse(db, principal, owner, "receive");
+  const now = { principal, kind, owner };
   const [reason] = refusedChanges(now, changes).values();
   if (reason !== undefined) throw forbidden(reason);
   // The hook checked fast-forwards under the earlier rules.

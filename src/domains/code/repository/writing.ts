@@ -1,5 +1,6 @@
 import type { Actor, Reauthenticate } from "#access/principal.ts";
 import type { ProjectSeen } from "#access/containers.ts";
+import type { Db } from "#db/database.ts";
 import type { Signature } from "#git/objects/commits.ts";
 import type { RefChange } from "#git/push-commands.ts";
 import { ZERO_ID } from "#git/refs.ts";
@@ -13,29 +14,33 @@ import { invalid, Refusal } from "#lib/refusal.ts";
 import { commitEmail } from "#domains/identity/users/present.ts";
 import type { Services } from "#services.ts";
 import { changeRefs } from "#domains/storage/pushes/change-refs.ts";
-import type { PushAccess } from "#domains/storage/pushes/access.ts";
-import { targetOf } from "./audit.ts";
-import { authorizeProject } from "./authorize.ts";
+import type { Owned, PushAccess } from "#domains/storage/pushes/access.ts";
+import { authorize } from "./authorize.ts";
+import { ofProject } from "./project.ts";
 import { reauthorized } from "./reauthorize.ts";
 
 /** What a write to a repository needs from its request. */
-export interface CodeWriteRequest {
+export interface RepositoryWriteRequest {
   readonly services: Services;
   readonly actor: Actor;
-  readonly project: ProjectSeen;
   readonly consumer: Consumer;
   readonly reauthenticate: Reauthenticate;
   auditEntry(target: AuditTarget): AuditEntry;
 }
 
-export async function authorizeWrite({
-  services,
-  actor,
-  project,
-  consumer,
-  reauthenticate,
-}: Omit<CodeWriteRequest, "auditEntry">): Promise<PushAccess> {
-  const access = await authorizeProject(services, actor, project, "push", consumer);
+/** The same for the repository of a project. */
+export interface CodeWriteRequest extends RepositoryWriteRequest {
+  readonly project: ProjectSeen;
+}
+
+export const authorizeWrite = ({ project, ...writing }: Omit<CodeWriteRequest, "auditEntry">): Promise<PushAccess> =>
+  authorizeWriteTo(ofProject(project), writing);
+
+export async function authorizeWriteTo(
+  owned: Owned,
+  { services, actor, consumer, reauthenticate }: Omit<RepositoryWriteRequest, "auditEntry">,
+): Promise<PushAccess> {
+  const access = await authorize(services, actor, owned, "push", consumer);
   return reauthorized(services, access, reauthenticate);
 }
 
@@ -51,8 +56,11 @@ export const targetOfRef = async ({ objects }: Repository, ref: string): Promise
   (await objects.info(ref))?.id;
 
 /** The committer signature of the caller, dated now. */
-export async function committerOf({ services, actor }: CodeWriteRequest): Promise<Signature> {
-  const user = await services.db.write
+export async function committerOf(
+  { services, actor }: Pick<RepositoryWriteRequest, "services" | "actor">,
+  db: Db = services.db.write,
+): Promise<Signature> {
+  const user = await db
     .selectFrom("users")
     .select(["id", "username", "name", "email", "commit_email"])
     .where("id", "=", actor.user.id)
@@ -62,17 +70,17 @@ export async function committerOf({ services, actor }: CodeWriteRequest): Promis
 
 /** Changes one ref and audits it. */
 export async function changeRef(
-  { services, project, auditEntry }: CodeWriteRequest,
+  { services, auditEntry }: RepositoryWriteRequest,
   access: PushAccess,
   change: RefChange,
   details: Readonly<Record<string, string>>,
 ) {
-  await changeRefs(services, access, [change], auditEntry({ ...targetOf(project), details }));
+  await changeRefs(services, access, [change], auditEntry({ ...access.kind.auditTarget(access.owner), details }));
 }
 
 /** Creates a ref; refused with `taken` if it exists. */
 export async function createRef(
-  writing: CodeWriteRequest,
+  writing: RepositoryWriteRequest,
   access: PushAccess,
   { ref, id, details }: { ref: string; id: string; details: Readonly<Record<string, string>> },
   taken: string,

@@ -24,7 +24,7 @@ export interface DeletionContext {
 /** Removes or hands over some rows and returns how many; it is called until it finds none. */
 export type UserBatch = (tx: Tx, user: DeletedUser, context: DeletionContext) => Promise<number>;
 /** The same for rows of groups or projects, by their ids. */
-export type Batch = (tx: Tx, ids: readonly number[]) => Promise<number>;
+export type Batch = (tx: Tx, ids: readonly number[], context: Pick<DeletionContext, "jobs">) => Promise<number>;
 
 /** What a domain does with its rows when a user, group or project is deleted. */
 export interface Deletions {
@@ -43,9 +43,10 @@ export async function removeBatchOfRows(
   tx: Tx,
   ids: readonly number[],
   batches: readonly Batch[] = [],
+  context: Pick<DeletionContext, "jobs">,
 ): Promise<number> {
   for (const batch of batches) {
-    const removed = await batch(tx, ids);
+    const removed = await batch(tx, ids, context);
     if (removed > 0) return removed;
   }
   return 0;

@@ -47,12 +47,12 @@ describe("events of what is deleted", () => {
     await addEvents("project_id", other, bert.id, 20);
     await addEvents("group_id", group, bert.id, 30);
 
-    assert.deepEqual(await runs((tx) => ofProjects[0]!(tx, [project])), [5000, 1000, 0]);
+    assert.deepEqual(await runs((tx) => ofProjects[0]!(tx, [project], app.services)), [5000, 1000, 0]);
     assert.deepEqual(await left(), [
       [anna.id, 10],
       [bert.id, 50],
     ]);
-    assert.deepEqual(await runs((tx) => ofGroups[0]!(tx, [group])), [30, 0]);
+    assert.deepEqual(await runs((tx) => ofGroups[0]!(tx, [group], app.services)), [30, 0]);
     assert.deepEqual(await left(), [
       [anna.id, 10],
       [bert.id, 20],

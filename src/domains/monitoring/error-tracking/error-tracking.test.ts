@@ -372,7 +372,7 @@ describe("what error tracking keeps", () => {
     assert.equal(columns["error_tracking_client_keys.project_id"], "removed first");
     const { db } = app.services;
     await db.transaction(async (tx) => {
-      while ((await removeBatchOfRows(tx, [project.id], ofProjects)) > 0);
+      while ((await removeBatchOfRows(tx, [project.id], ofProjects, app.services)) > 0);
       await tx.deleteFrom("projects").where("id", "=", project.id).execute();
     });
     const { rows } = await sql<{ id: number }>`

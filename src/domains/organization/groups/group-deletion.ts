@@ -142,7 +142,7 @@ export async function releaseBatchOfUsers(tx: Tx, id: number): Promise<number> {
 }
 
 /** Deletes a batch of empty groups below a group, or of their rows. */
-export async function removeBatchOfGroups(tx: Tx, id: number, { deletions }: DeletionContext): Promise<number> {
+export async function removeBatchOfGroups(tx: Tx, id: number, { jobs, deletions }: DeletionContext): Promise<number> {
   const { rows } = await sql<{ id: number }>`
     select n.id from namespaces g
       join namespaces n on n.traversal_ids > g.traversal_ids and n.traversal_ids < g.subtree_end
@@ -150,7 +150,7 @@ export async function removeBatchOfGroups(tx: Tx, id: number, { deletions }: Del
     limit ${sql.lit(BATCH_GROUPS)}`.execute(tx);
   const ids = rows.map((row) => row.id);
   if (ids.length === 0) return 0;
-  const removed = await removeBatchOfRows(tx, ids, deletions.ofGroups);
+  const removed = await removeBatchOfRows(tx, ids, deletions.ofGroups, { jobs });
   if (removed > 0) return removed;
   await removeGroups(tx, ids);
   return ids.length;

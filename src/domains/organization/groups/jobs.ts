@@ -27,7 +27,7 @@ export const removeGroup = (deletions: Deletions) =>
       const { id } = payload;
       if (!(await step((tx) => beginRemoval(tx, payload)))) return;
       const context = { jobs: services.jobs, deletions };
-      const removeRows = (tx: Tx) => removeBatchOfRows(tx, [id], deletions.ofGroups);
+      const removeRows = (tx: Tx) => removeBatchOfRows(tx, [id], deletions.ofGroups, context);
       for (const removeBatch of [
         ...[endBatchOfAccounts, releaseBatchOfUsers, removeBatchOfProjects, removeBatchOfGroups],
         removeRows,

@@ -18,7 +18,7 @@ export const removeMarkedProject = (deletions: Deletions) =>
       transaction(async (tx) => {
         await sql`set local statement_timeout = ${sql.lit(JOB_STATEMENT_TIMEOUT)}`.execute(tx);
         if (!(await lockMarkedProject(tx, payload))) return;
-        while ((await removeBatchOfRows(tx, [payload.id], deletions.ofProjects)) > 0) signal.throwIfAborted();
+        while ((await removeBatchOfRows(tx, [payload.id], deletions.ofProjects, services)) > 0) signal.throwIfAborted();
         await deleteProjects(tx, services.jobs, sql`id = ${payload.id}`);
       }),
   });

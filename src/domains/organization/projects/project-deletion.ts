@@ -42,7 +42,7 @@ export async function removeBatchOfProjects(
     where g.id = ${namespaceId} limit ${sql.lit(BATCH_PROJECTS)}`.execute(tx);
   const ids = rows.map(({ id }) => id);
   if (ids.length === 0) return 0;
-  const removed = await removeBatchOfRows(tx, ids, deletions.ofProjects);
+  const removed = await removeBatchOfRows(tx, ids, deletions.ofProjects, { jobs });
   if (removed > 0) return removed;
   await deleteProjects(tx, jobs, sql`id = any(${ids}::bigint[])`);
   return ids.length;

@@ -5,7 +5,6 @@ import type { Consumer } from "#lib/consumer.ts";
 import { badFields } from "#lib/refusal.ts";
 import { recordPush } from "#domains/foundation/events/pushes.ts";
 import { addProjectRepository } from "#domains/storage/repositories/create.ts";
-import { repositoryCreation } from "#domains/storage/repositories/maintenance.ts";
 import { type StorageLocation, repositoryOf } from "#domains/storage/repositories/location.ts";
 import { commitEmail } from "#domains/identity/users/present.ts";
 import type { Services } from "#services.ts";
@@ -24,8 +23,7 @@ export async function addRepository({ tx, services }: CreationContext, projectId
     .where("id", "=", projectId)
     .executeTakeFirstOrThrow();
   const first = withReadme ? await recordFirstCommit(tx, project, services.config.externalUrl) : undefined;
-  await addProjectRepository(tx, projectId, project.repository_storage, first);
-  await services.jobs.add(tx, repositoryCreation, { project_id: projectId });
+  await addProjectRepository(tx, services.jobs, projectId, project.repository_storage, first);
 }
 
 interface NewProject {

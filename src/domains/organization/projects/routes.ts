@@ -145,7 +145,7 @@ export const projects = {
       const { tx, services } = write;
       const changed = await updateProject(tx, project, params, await containerWriteContext(write));
       if (changed.includes("default_branch")) {
-        await services.jobs.add(tx, repositoryCreation, { project_id: project.id });
+        await services.jobs.add(tx, repositoryCreation, { repository_id: project.repository_id });
       }
       return auditAndView(write, project.id, { changed });
     },

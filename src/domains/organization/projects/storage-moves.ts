@@ -1,6 +1,7 @@
 import { forAdministrators, inProject } from "#access/containers.ts";
 import type { Db } from "#db/database.ts";
 import { movable } from "#domains/storage/moves/endpoints.ts";
+import { ProjectId } from "./params.ts";
 import { ProjectIdentity, projectIdentities } from "./identity.ts";
 
 /** The repositories of projects, for administrators who move them between storages. */
@@ -9,10 +10,11 @@ export const PROJECT_MOVES = movable({
   many: "projects",
   all: "/project_repository_storage_moves",
   path: "/projects/:id",
+  id: ProjectId.properties.id,
   type: "Project",
   shown: ProjectIdentity,
   access: forAdministrators(inProject("viewer", { signedIn: true })),
-  ownerIn: ({ project }) => project,
+  ownerIn: ({ project }) => ({ ...project, entity: { type: "Project", id: project.id } }),
   async show(db, rows) {
     const identities = await identitiesOf(
       db,

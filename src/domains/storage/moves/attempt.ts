@@ -20,6 +20,7 @@ export interface Attempt {
   readonly attempt: number;
   readonly repository_id: number;
   readonly project_id: number | null;
+  readonly snippet_id: number | null;
   readonly source: Location;
   /** Where the copy is created. */
   readonly destination: Location;
@@ -51,6 +52,7 @@ interface MoveRow {
   readonly job_id: string | null;
   readonly repository_id: number;
   readonly project_id: number | null;
+  readonly snippet_id: number | null;
   readonly destination_storage: string;
   readonly storage: string;
   readonly disk_path: RepositoryName;
@@ -72,8 +74,8 @@ export async function startAttempt(
   jobId: string,
 ): Promise<Attempt | undefined> {
   const { rows } = await sql<MoveRow>`
-    select m.id, m.state, m.attempt, m.job_id, m.repository_id, m.project_id, m.destination_storage, r.storage,
-      r.disk_path, coalesce(r.read_only_until > now(), false) as leased,
+    select m.id, m.state, m.attempt, m.job_id, m.repository_id, m.project_id, m.snippet_id, m.destination_storage,
+      r.storage, r.disk_path, coalesce(r.read_only_until > now(), false) as leased,
       r.pushed_at is not null and r.beginning is null as has_content
     from repository_storage_moves m join repositories r on r.id = m.repository_id
     where m.id = ${move_id} for update of r, m`.execute(tx);
@@ -104,7 +106,8 @@ export async function startAttempt(
     tx,
   );
   return {
-    ...{ move_id: move.id, attempt, repository_id: move.repository_id, project_id: move.project_id },
+    ...{ move_id: move.id, attempt, repository_id: move.repository_id },
+    ...{ project_id: move.project_id, snippet_id: move.snippet_id },
     source: { storage: move.storage, path: move.disk_path },
     destination: { storage: move.destination_storage, path: copyOf(move, attempt) },
     has_content: move.has_content,
@@ -138,9 +141,10 @@ export async function renewLease(tx: Tx, attempt: Attempt, { phase, bytes, total
 
 /** Points the repository to its copy and makes it writable, both at once, and queues the removal of the source. */
 export async function switchRepository(tx: Tx, jobs: Jobs, attempt: Attempt) {
-  const { move_id, repository_id, project_id, source, destination } = attempt;
+  const { move_id, repository_id, project_id, snippet_id, source, destination } = attempt;
   // In the order in which a deletion locks them.
   await sql`select from projects where id = ${project_id} for no key update`.execute(tx);
+  await sql`select from snippets where id = ${snippet_id} for no key update`.execute(tx);
   await requireLease(tx, attempt);
   await sql`
     update repositories set storage = ${destination.storage}, disk_path = ${destination.path}, read_only_until = null
@@ -151,7 +155,7 @@ export async function switchRepository(tx: Tx, jobs: Jobs, attempt: Attempt) {
   await changeState(tx, move_id, "replicated", sql`phase = 'removing the source'`);
   await jobs.add(tx, moveCleanup, { move_id, ...source }, { startAfter: CLEANUP_DELAY_SECONDS });
   // The default branch may have changed while the copy was made.
-  if (project_id !== null) await jobs.add(tx, repositoryCreation, { project_id });
+  await jobs.add(tx, repositoryCreation, { repository_id });
 }
 
 /** Ends an attempt for good: the repository is writable again, and nothing remains of the copy. */

@@ -1,42 +1,60 @@
-import Type, { type TSchema } from "typebox";
+import Type, { type Static, type TSchema } from "typebox";
 import { type Access, administrator } from "#access/access.ts";
 import type { Actor } from "#access/principal.ts";
 import type { Db } from "#db/database.ts";
-import { endpoint, type Endpoint } from "#http/endpoint.ts";
+import { type AuditTarget, endpoint, type Endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { Id } from "#http/params/vocabulary.ts";
+import type { Services } from "#services.ts";
 import { moveSchema, presentMove } from "./entity.ts";
 import { storageEvacuation } from "./kinds.ts";
 import { type MoveRow, movesOf, movesOfRepository, oneMove } from "./queries.ts";
 import { checkEvacuation, type Owner, scheduleMove } from "./schedule.ts";
 
 /** What has a repository that administrators move, and how it is found and shown. */
-export interface Movable<Container extends object = object> {
+export interface Movable<Container extends object = object, OwnerId extends TSchema = TSchema> {
   readonly owner: Owner;
   /** Several of them, in summaries. */
   readonly many: string;
   /** The path of all moves, and that of one owner. */
   readonly all: string;
   readonly path: string;
+  /** The parameter `:id` of that path. */
+  readonly id: OwnerId;
   readonly plan?: Endpoint["plan"];
   /** The names of their operations in logs and documents. */
-  readonly type: "Project";
+  readonly type: "Project" | "Snippet";
   readonly shown: TSchema;
   /** For administrators, whether or not the owner is archived or marked for deletion. */
   readonly access: Access<Container & { readonly actor: Actor }>;
-  /** The owner that the path names. */
-  ownerIn(granted: Container): MovableOwner;
+  /** Finds the owner that the path names. */
+  ownerIn(request: OwnerRequest<OwnerId> & Container): MovableOwner | Promise<MovableOwner>;
   /** Shows the owners of moves by their ids, with a constant number of statements. */
-  show(db: Db, rows: readonly MoveRow[]): Promise<(row: MoveRow) => object | undefined>;
+  show(db: Db, rows: readonly MoveRow[], viewer: MoveViewer): Promise<(row: MoveRow) => object | undefined>;
+}
+
+interface OwnerRequest<OwnerId extends TSchema> {
+  readonly actor: Actor;
+  readonly services: Services;
+  readonly params: { readonly id: Static<OwnerId> };
 }
 
 /** The compiler checks the value by types of its own, which the functions that make endpoints do not know. */
-export const movable = <Container extends object>(value: Movable<Container>) => value as unknown as Movable;
+export const movable = <Container extends object, OwnerId extends TSchema>(value: Movable<Container, OwnerId>) =>
+  value as unknown as Movable;
+
+/** What links to owners depend on. */
+interface MoveViewer {
+  readonly site: string;
+  readonly services: Pick<Services, "config">;
+}
 
 interface MovableOwner {
   readonly id: number;
   readonly name: string;
   readonly repository_id: number;
+  /** Whose audit log shows its moves. */
+  readonly entity: AuditTarget["entity"];
 }
 
 const StorageName = Type.String({ minLength: 1, maxLength: 255 });
@@ -54,24 +72,21 @@ const availability = ({ plan }: Movable) => ({
   ...(plan !== undefined && { plan }),
 });
 
-/** The parameter that names the owner. */
-const ofOwner = ({ owner }: Movable) => ({ id: Type.String({ description: `Id or full path of the ${owner}` }) });
-
 /** An empty name means the same as none. */
 const chosen = (name: string | undefined) => (name === "" ? undefined : name);
 
-async function presentMoves({ owner, show }: Movable, db: Db, rows: readonly MoveRow[]) {
-  const shown = await show(db, rows);
+async function presentMoves({ owner, show }: Movable, db: Db, viewer: MoveViewer, rows: readonly MoveRow[]) {
+  const shown = await show(db, rows, viewer);
   return rows.map((row) => presentMove(row, owner, shown(row)));
 }
 
-async function presentOne(movable: Movable, db: Db, row: MoveRow) {
-  const [view] = await presentMoves(movable, db, [row]);
+async function presentOne(movable: Movable, db: Db, viewer: MoveViewer, row: MoveRow) {
+  const [view] = await presentMoves(movable, db, viewer, [row]);
   return view as object;
 }
 
 function reading(movable: Movable) {
-  const { owner, many, all, path, access, ownerIn, shown } = movable;
+  const { owner, many, all, path, id, access, ownerIn, shown } = movable;
   const Move = moveSchema(owner, shown);
   const Moves = pageOf(Move, { id: "m.id", sort: "desc", type: "StorageMove" });
   return {
@@ -83,7 +98,7 @@ function reading(movable: Movable) {
       access: administrator(),
       params: Type.Object({}),
       returns: Moves,
-      handle: async ({ db, page }) => presentMoves(movable, db, await page.rows(movesOf(db, owner))),
+      handle: async ({ db, page, ...viewer }) => presentMoves(movable, db, viewer, await page.rows(movesOf(db, owner))),
     }),
 
     get: endpoint({
@@ -94,8 +109,8 @@ function reading(movable: Movable) {
       access: administrator(),
       params: Type.Object(MoveId),
       returns: Move,
-      handle: async ({ db, params }) =>
-        presentOne(movable, db, await oneMove(movesOf(db, owner), params.repository_storage_id)),
+      handle: async ({ db, params, ...viewer }) =>
+        presentOne(movable, db, viewer, await oneMove(movesOf(db, owner), params.repository_storage_id)),
     }),
 
     listOfOne: endpoint({
@@ -104,11 +119,11 @@ function reading(movable: Movable) {
       path: `${path}/repository_storage_moves`,
       summary: `List the moves of the repository of a ${owner}, newest first`,
       access,
-      params: Type.Object(ofOwner(movable)),
+      params: Type.Object({ id }),
       returns: Moves,
-      async handle({ db, page, ...granted }) {
-        const { repository_id } = ownerIn(granted);
-        return presentMoves(movable, db, await page.rows(movesOfRepository(db, owner, repository_id)));
+      async handle({ db, page, ...request }) {
+        const { repository_id } = await ownerIn(request);
+        return presentMoves(movable, db, request, await page.rows(movesOfRepository(db, owner, repository_id)));
       },
     }),
 
@@ -118,19 +133,19 @@ function reading(movable: Movable) {
       path: `${path}/repository_storage_moves/:repository_storage_id`,
       summary: `Get a move of the repository of a ${owner}`,
       access,
-      params: Type.Object({ ...ofOwner(movable), ...MoveId }),
+      params: Type.Object({ id, ...MoveId }),
       returns: Move,
-      async handle({ db, params, ...granted }) {
-        const { repository_id } = ownerIn(granted);
+      async handle({ db, ...request }) {
+        const { repository_id } = await ownerIn(request);
         const moves = movesOfRepository(db, owner, repository_id);
-        return presentOne(movable, db, await oneMove(moves, params.repository_storage_id));
+        return presentOne(movable, db, request, await oneMove(moves, request.params.repository_storage_id));
       },
     }),
   };
 }
 
 function scheduling(movable: Movable) {
-  const { owner, many, all, path, type, access, ownerIn, shown } = movable;
+  const { owner, many, all, path, id, type, access, ownerIn, shown } = movable;
   return {
     schedule: endpoint({
       ...availability(movable),
@@ -138,17 +153,18 @@ function scheduling(movable: Movable) {
       path: `${path}/repository_storage_moves`,
       summary: `Schedule a move of the repository of a ${owner}`,
       access,
-      params: Type.Object({ ...ofOwner(movable), destination_storage_name: Chosen }),
+      params: Type.Object({ id, destination_storage_name: Chosen }),
       returns: moveSchema(owner, shown),
       audit: "repository_storage_move_scheduled",
-      async handle({ tx, services, params, audit, ...granted }) {
-        const { id, name, repository_id: repositoryId } = ownerIn(granted);
+      prepare: async (request) => ({ moving: await ownerIn(request) }),
+      async handle({ tx, services, params, audit, site, moving: { id, name, repository_id: repositoryId, entity } }) {
         const destination = chosen(params.destination_storage_name);
         const settings = await services.settings.current();
         const moveId = await scheduleMove(tx, services, settings, { owner, repositoryId, destination });
         const move = await oneMove(movesOf(tx, owner), moveId);
-        audit({ type, id, name, entity: { type, id }, details: { destination_storage: move.destination_storage } });
-        return presentOne(movable, tx, move);
+        const details = { destination_storage: move.destination_storage };
+        audit({ type, id, name, ...(entity && { entity }), details });
+        return presentOne(movable, tx, { site, services }, move);
       },
     }),
 

@@ -410,7 +410,7 @@ describe("storage moves", () => {
         assert.ok(attempt);
         const { transaction } = on.app.services.db;
         const switchNow = () => transaction((tx) => switchRepository(tx, on.app.services.jobs, attempt));
-        const creation = context({ project_id: project.id });
+        const creation = context({ repository_id: attempt.repository_id });
         if (isLate) {
           // The first commit is created at the source, and noted after the switch.
           await createRepository.run({

@@ -10,6 +10,7 @@ export const movesOf = (db: Db, owner: Owner) =>
       "m.id",
       "m.repository_id",
       "m.project_id",
+      "m.snippet_id",
       "m.state",
       "m.source_storage",
       "m.destination_storage",

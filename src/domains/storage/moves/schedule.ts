@@ -12,12 +12,13 @@ import { repositoryMove, type storageEvacuation } from "./kinds.ts";
 interface Moving {
   readonly id: number;
   readonly project_id: number | null;
+  readonly snippet_id: number | null;
   readonly storage: string;
   readonly disk_path: string;
 }
 
 /** The column of `repositories` and moves that names what a repository belongs to. */
-export const OWNERS = { project: "project_id" } as const;
+export const OWNERS = { project: "project_id", snippet: "snippet_id" } as const;
 export type Owner = keyof typeof OWNERS;
 
 interface MoveRequest {
@@ -51,7 +52,7 @@ export async function scheduleMove(
 
 async function lockRepositories(tx: Tx, condition: RawBuilder<unknown>): Promise<Moving[]> {
   const { rows } = await sql<Moving>`
-    select id, project_id, storage, disk_path from repositories where ${condition} for update`.execute(tx);
+    select id, project_id, snippet_id, storage, disk_path from repositories where ${condition} for update`.execute(tx);
   return rows;
 }
 
@@ -66,8 +67,10 @@ async function movingAmong(tx: Tx, repositories: readonly Moving[]): Promise<Rea
 
 async function insertMove(tx: Tx, jobs: Services["jobs"], repository: Moving, destination: string) {
   const { rows } = await sql<{ id: number }>`
-    insert into repository_storage_moves (repository_id, project_id, state, source_storage, destination_storage)
-    values (${repository.id}, ${repository.project_id}, 'scheduled', ${repository.storage}, ${destination})
+    insert into repository_storage_moves
+      (repository_id, project_id, snippet_id, state, source_storage, destination_storage)
+    values (${repository.id}, ${repository.project_id}, ${repository.snippet_id}, 'scheduled', ${repository.storage},
+      ${destination})
     returning id`.execute(tx);
   const move_id = rows[0]?.id ?? 0;
   await jobs.add(tx, repositoryMove, { move_id, path: repository.disk_path, destination });

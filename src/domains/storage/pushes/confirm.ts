@@ -9,7 +9,7 @@ const DECISION_TIMEOUT_MS = 20_000;
 
 /** Reauthorizes a push for its hook: returns the reason for refusal, or undefined. */
 export async function reasonAgainst({ log }: Pick<Services, "log">, access: PushAccess, intent: LeasedIntent) {
-  const line = { push: intent.id, project_id: access.project.id };
+  const line = { push: intent.id, repository_id: intent.repository_id };
   const reason = access.reauthorize(intent.changes).then(
     () => undefined,
     (error: unknown) => {

@@ -44,7 +44,7 @@ const MAX_CLAIMED = 20;
  */
 export async function createIntent(
   { db, log }: Pick<Services, "db" | "log">,
-  { principal, project, repository }: RepositoryAccess,
+  { principal, owner, repository }: RepositoryAccess,
   changes: readonly RefChange[],
   audit: AuditEntry | null,
 ): Promise<LeasedIntent | undefined> {
@@ -55,7 +55,7 @@ export async function createIntent(
     select r.id, r.project_id, ${author.user_id}, ${author.key_id}, ${refs}, ${old_ids}, ${new_ids},
       ${audit && JSON.stringify(audit)}::jsonb
     from repositories r
-    where r.id = ${project.repository_id} and r.storage = ${repository.storage} and r.disk_path = ${repository.name}
+    where r.id = ${owner.repository_id} and r.storage = ${repository.storage} and r.disk_path = ${repository.name}
       and coalesce(r.read_only_until <= now(), true)
     for key share of r
     returning id, created_at`.execute(db.write);
@@ -65,7 +65,7 @@ export async function createIntent(
   return {
     ...row,
     ...author,
-    repository_id: project.repository_id,
+    repository_id: owner.repository_id,
     changes,
     audit,
     releaseLease: () => clearInterval(timer),

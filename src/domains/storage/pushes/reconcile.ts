@@ -4,31 +4,18 @@ import { isRemoval, type RefChange } from "#git/push-commands.ts";
 import { ZERO_ID } from "#git/refs.ts";
 import { GitFailed, type Repository } from "#git/storages/storage.ts";
 import { BACKGROUND } from "#lib/consumer.ts";
-import { describePush, recordPush, unrecorded } from "#domains/foundation/events/pushes.ts";
-import { projectActivity } from "#domains/foundation/events/record.ts";
-import { ghostUser } from "#domains/identity/users/ghost.ts";
-import { insertAudit } from "#http/audit.ts";
 import type { Services } from "#services.ts";
-import { adoptDefaultBranch, newDefaultBranch } from "#domains/storage/repositories/default-branch.ts";
-import { claimOrphaned, dropIntent, finishIntent, type Intent, type OrphanedIntent } from "./intents.ts";
 import { notePush } from "#domains/storage/repositories/maintenance.ts";
-import { projectLocations, repositoryOf } from "#domains/storage/repositories/location.ts";
-import { readmeAfter } from "#domains/storage/repositories/readme.ts";
+import { repositoryLocations, repositoryOf } from "#domains/storage/repositories/location.ts";
+import { claimOrphaned, dropIntent, finishIntent, type OrphanedIntent } from "./intents.ts";
+import { type Outcome, recorderOf } from "./record.ts";
 
 const RECONCILE_INTERVAL_MS = 5_000;
 const MAX_ATTEMPTS = 3;
 /** A ref of a larger push counts as changed only if it still points to where the push moved it. */
 const MAX_ANCESTRY_CHECKS = 100;
 
-/** The result of a push in its repository. */
-interface Outcome {
-  readonly intent: Intent;
-  readonly repository: Repository;
-  /** The changes that git made. */
-  readonly done: readonly RefChange[];
-}
-
-/** Records the events and the audit event of what git did and finishes the intent, in one transaction. */
+/** Records what git did, its audit event too, and finishes the intent, in one transaction. */
 export async function completePush(services: Services, outcome: Outcome): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -58,29 +45,20 @@ async function recordEvents(
 ) {
   const location = await locationOf(services, intent.repository_id);
   if (!location) return;
-  const { project_id, default_branch } = location;
-  const events = await describePush(repository, default_branch, done);
-  const branch = await newDefaultBranch(repository, default_branch, done);
-  // A tree that is too large to read must not keep the push from being recorded.
-  const readme = await readmeAfter(repository, branch ?? default_branch, done).catch(() => undefined);
+  const record = await recorderOf(location, { intent, repository, done });
   // A concurrent repack may remove files while they are measured; the next push measures again.
-  const size = await repository.size().catch(() => undefined);
+  const size_bytes = await repository.size().catch(() => undefined);
   await services.db.transaction(async (tx) => {
     // The first statement, because its row lock serializes everyone who completes pushes to this repository.
-    if (!(await notePush(tx, services.jobs, location, size, readme))) return;
-    const choice = which(await finishIntent(tx, intent.id, rest));
-    if (choice === "none") return;
-    const by = { project_id, author_id: intent.user_id ?? (await ghostUser(tx)), key_id: intent.key_id };
-    const due = choice === "all" ? events : await unrecorded(tx, project_id, intent.created_at, events);
-    await recordPush(tx, by, due);
-    if (due.length > 0 && intent.audit) await insertAudit(tx, intent.audit);
-    await projectActivity(project_id).execute(tx);
-    if (branch !== undefined) await adoptDefaultBranch(tx, repository, location, branch);
+    if (!(await notePush(tx, services.jobs, location, { ...record.content, size_bytes }))) return;
+    const row = await finishIntent(tx, intent.id, rest);
+    const choice = which(row);
+    if (choice !== "none") await record.write(tx, { choice, isFirst: row !== undefined });
   });
 }
 
 const locationOf = ({ db }: Pick<Services, "db">, repositoryId: number) =>
-  projectLocations(db.write).where("r.id", "=", repositoryId).executeTakeFirst();
+  repositoryLocations(db.write).where("r.id", "=", repositoryId).executeTakeFirst();
 
 /** Completes a batch of pushes whose process died; returns how many it claimed. */
 export async function reconcilePushes(services: Services): Promise<number> {

@@ -1,5 +1,3 @@
-import { hasRole } from "#access/containers.ts";
-import { actorOf } from "#access/principal.ts";
 import { isRemoval, type RefChange } from "#git/push-commands.ts";
 import { isBranchName } from "#lib/branch-names.ts";
 import type { RepositoryAccess } from "./access.ts";
@@ -7,8 +5,8 @@ import type { RepositoryAccess } from "./access.ts";
 /** A ref is a file, written through a `.lock` file whose name is five bytes longer; file systems allow 255 bytes. */
 const MAX_NAME_PART_BYTES = 250;
 
-/** Who pushes, and to which project. */
-export type Pusher = Pick<RepositoryAccess, "principal" | "project">;
+/** Who pushes, and to the repository of what. */
+export type Pusher = Pick<RepositoryAccess, "principal" | "kind" | "owner">;
 
 /** Returns, by ref, why changes are refused without looking at their objects. */
 export function refusedChanges(pusher: Pusher, changes: readonly RefChange[]): Map<string, string> {
@@ -23,8 +21,10 @@ export function refusedChanges(pusher: Pusher, changes: readonly RefChange[]): M
 function problemOf(pusher: Pusher, change: RefChange): string | undefined {
   const name = shortName(change.ref);
   if (name === undefined) return "only branches (refs/heads/) and tags (refs/tags/) can be pushed";
+  const problem = pusher.kind.problemOf?.(change);
+  if (problem !== undefined) return problem;
   if (isRemoval(change)) {
-    const isProtected = isDefaultBranch(pusher, change.ref) && !isMaintainer(pusher);
+    const isProtected = isDefaultBranch(pusher, change.ref) && !mayRewrite(pusher);
     return isProtected ? "you are not allowed to delete the default branch" : undefined;
   }
   if (!isBranchName(name)) return "the name is not allowed";
@@ -36,15 +36,14 @@ function problemOf(pusher: Pusher, change: RefChange): string | undefined {
   return name.startsWith("refs/") ? "a name must not begin with refs/" : undefined;
 }
 
-/** The branches among the changes that only fast-forward: the default branch, unless a Maintainer pushes. */
+/** The branches among the changes that only fast-forward: the default branch, unless the pusher may rewrite it. */
 export const forwardOnly = (pusher: Pusher, changes: readonly RefChange[]): string[] =>
-  isMaintainer(pusher) ? [] : changes.map(({ ref }) => ref).filter((ref) => isDefaultBranch(pusher, ref));
+  mayRewrite(pusher) ? [] : changes.map(({ ref }) => ref).filter((ref) => isDefaultBranch(pusher, ref));
 
-/** A deploy key never exceeds Developer. */
-const isMaintainer = ({ principal, project }: Pusher) => hasRole(actorOf(principal), project, "maintainer");
+const mayRewrite = ({ principal, kind, owner }: Pusher) => kind.mayRewrite(principal, owner);
 
-function isDefaultBranch({ project }: Pusher, ref: string): boolean {
-  return project.default_branch !== null && sameFile(ref, `refs/heads/${project.default_branch}`);
+function isDefaultBranch({ owner }: Pusher, ref: string): boolean {
+  return owner.default_branch !== null && sameFile(ref, `refs/heads/${owner.default_branch}`);
 }
 
 /** Refs are files, and some file systems ignore case or Unicode normalization. */

@@ -1,6 +1,9 @@
-import { type RawBuilder, sql } from "kysely";
+import { type InsertObject, type RawBuilder, sql } from "kysely";
 import type { Tx } from "#db/database.ts";
-import { projectRepository } from "#git/storages/storage.ts";
+import type { Database } from "#db/types.ts";
+import { projectRepository, snippetRepository } from "#git/storages/storage.ts";
+import type { Jobs } from "#jobs/add.ts";
+import { repositoryCreation } from "./maintenance.ts";
 
 /** The first commit of a repository, as `git fast-import` reads it, and the README in it. */
 interface FirstCommit {
@@ -8,16 +11,38 @@ interface FirstCommit {
   readonly readme: string;
 }
 
+const pushedNow = { pushed_at: sql`now()` as RawBuilder<string> };
+
 /** Adds the row of a new project's repository; a job or its first use creates it on its storage. */
-export async function addProjectRepository(tx: Tx, projectId: number, storage: string, first?: FirstCommit) {
-  const pushed_at: RawBuilder<string> = sql`now()`;
-  await tx
-    .insertInto("repositories")
-    .values({
-      project_id: projectId,
-      storage,
-      disk_path: projectRepository(projectId),
-      ...(first && { ...first, pushed_at }),
-    })
-    .execute();
+export async function addProjectRepository(
+  tx: Tx,
+  jobs: Jobs,
+  projectId: number,
+  storage: string,
+  first?: FirstCommit,
+) {
+  const disk_path = projectRepository(projectId);
+  await addRepositoryRow(tx, jobs, {
+    project_id: projectId,
+    storage,
+    disk_path,
+    ...(first && { ...first, ...pushedNow }),
+  });
+}
+
+/** The first commit of a snippet, as `git fast-import` reads it, and the files in it. */
+interface FirstFiles {
+  readonly beginning: string;
+  readonly file_names: string[];
+}
+
+/** The same for a new snippet, which has files from the beginning. */
+export async function addSnippetRepository(tx: Tx, jobs: Jobs, snippetId: number, storage: string, first: FirstFiles) {
+  const disk_path = snippetRepository(snippetId);
+  await addRepositoryRow(tx, jobs, { snippet_id: snippetId, storage, disk_path, ...first, ...pushedNow });
+}
+
+async function addRepositoryRow(tx: Tx, jobs: Jobs, row: InsertObject<Database, "repositories">) {
+  const { id } = await tx.insertInto("repositories").values(row).returning("id").executeTakeFirstOrThrow();
+  await jobs.add(tx, repositoryCreation, { repository_id: id });
 }

@@ -2,30 +2,30 @@ import { sql } from "kysely";
 import type { Databases, Tx } from "#db/database.ts";
 import Type from "typebox";
 import { projectRepository, type RepositoryName } from "#git/storages/storage.ts";
-import { defineJob } from "#jobs/define.ts";
+import { defineJob, type JobContext } from "#jobs/define.ts";
 import { BACKGROUND } from "#lib/consumer.ts";
 import { Refusal } from "#lib/refusal.ts";
 import { PUSHES_PER_PACKING, repositoryMaintenance, repositoryCreation } from "./maintenance.ts";
-import { projectLocations, repositoryAt, repositoryOf, type StorageLocation } from "./location.ts";
+import { repositoryAt, repositoryLocations, repositoryOf, type StorageLocation } from "./location.ts";
 import { readmeOn } from "./readme.ts";
 import { repositoryRemoval } from "./removal.ts";
 
 /** A repository of this size is packed even after a single push. */
 const LARGE_BYTES = 10 * 2 ** 20;
 
-const locationOf = (db: Databases, projectId: number) =>
-  projectLocations(db.write).where("p.id", "=", projectId).executeTakeFirst();
+const locationOf = (db: Databases, id: number) =>
+  repositoryLocations(db.write).where("r.id", "=", id).executeTakeFirst();
 
 export const createRepository = defineJob({
   ...repositoryCreation,
-  async run({ payload: { project_id: id }, services, transaction }) {
-    const project = await locationOf(services.db, id);
-    const repository = project && (await repositoryOf(services, project, BACKGROUND).catch(nothingIfMissing));
+  async run({ payload: { repository_id: id }, services, transaction }) {
+    const location = await locationOf(services.db, id);
+    const repository = location && (await repositoryOf(services, location, BACKGROUND).catch(nothingIfMissing));
     if (!repository) return;
-    const branch = project.default_branch ?? "main";
+    const branch = location.default_branch ?? "main";
     await repository.setHead(branch);
-    const readme = await readmeOn(repository, branch);
-    await transaction((tx) => markCreated(tx, project, readme));
+    const readme = location.project_id === null ? null : await readmeOn(repository, branch);
+    await transaction((tx) => markCreated(tx, location, readme));
   },
 });
 
@@ -39,13 +39,13 @@ const markCreated = (tx: Tx, location: StorageLocation, readme: string | null) =
     where id = ${location.repository_id} and storage = ${location.repository_storage}
       and disk_path = ${location.repository_path} and coalesce(read_only_until <= now(), true)`.execute(tx);
 
-/** A project may be deleted while its repository is created. */
+/** What a repository belongs to may be deleted while it is created. */
 function nothingIfMissing(error: unknown) {
   if (error instanceof Refusal && error.kind === "missing") return undefined;
   throw error;
 }
 
-/** Removes the repositories of deleted projects, and copies that no move needs. */
+/** Removes the repositories of what was deleted, and copies that no move needs. */
 export const removeRepositories = defineJob({
   ...repositoryRemoval,
   async run({ payload, services, signal }) {
@@ -71,15 +71,13 @@ export const removeProjectRepositories = defineJob({
 
 export const maintainRepository = defineJob({
   ...repositoryMaintenance,
-  async run({ payload: { project_id: id }, services, signal, transaction }) {
-    const project = await locationOf(services.db, id);
-    const known = await services.db.write
-      .selectFrom("repositories")
-      .select("unpacked_pushes")
-      .where("project_id", "=", id)
+  async run({ payload: { repository_id: id }, services, signal, transaction }) {
+    const known = await repositoryLocations(services.db.write)
+      .select("r.unpacked_pushes")
+      .where("r.id", "=", id)
       .executeTakeFirst();
-    if (!project || !known) return;
-    const repository = repositoryAt(services, project);
+    if (!known) return;
+    const repository = repositoryAt(services, known);
     if (known.unpacked_pushes < PUSHES_PER_PACKING && (await repository.size()) < LARGE_BYTES) return;
     await repository.maintain({ signal });
     const size_bytes = await repository.size();
@@ -87,8 +85,35 @@ export const maintainRepository = defineJob({
       tx
         .updateTable("repositories")
         .set({ size_bytes, unpacked_pushes: sql<number>`unpacked_pushes - ${known.unpacked_pushes}` })
-        .where("project_id", "=", id)
+        .where("id", "=", id)
         .execute(),
     );
   },
 });
+
+const ofProject = {
+  queue: "git",
+  payload: Type.Object({ project_id: Type.Integer() }, { additionalProperties: false }),
+} as const;
+
+/** Jobs as the release before queues them, by project. */
+export const createProjectRepository = defineJob({
+  ...ofProject,
+  name: "repositories.place",
+  run: (job) => runByRepository(job, createRepository),
+});
+export const maintainProjectRepository = defineJob({
+  ...ofProject,
+  name: "repositories.maintain",
+  run: (job) => runByRepository(job, maintainRepository),
+});
+
+async function runByRepository(
+  { payload: { project_id }, ...context }: JobContext<{ readonly project_id: number }>,
+  job: Pick<typeof createRepository, "run">,
+) {
+  const found = await repositoryLocations(context.services.db.write)
+    .where("r.project_id", "=", project_id)
+    .executeTakeFirst();
+  if (found) await job.run({ ...context, payload: { repository_id: found.repository_id } });
+}

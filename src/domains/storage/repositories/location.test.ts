@@ -18,7 +18,7 @@ import { freshDatabase } from "#test/support/postgres.ts";
 import { until } from "#test/support/until.ts";
 import { maintainRepository, createRepository, removeRepositories } from "./jobs.ts";
 import { PUSHES_PER_PACKING, notePush } from "./maintenance.ts";
-import { projectLocations, repositoryOf } from "./location.ts";
+import { repositoryLocations, repositoryOf } from "./location.ts";
 
 const ALL = [
   createRepository,
@@ -56,7 +56,7 @@ describe("the repository of a project", () => {
   };
   const look = async (id: number) => (await app.get(`/projects/${id}`, { token: user.token })).body;
   const rowOf = (id: number) =>
-    projectLocations(app.services.db.write).where("p.id", "=", id).executeTakeFirstOrThrow();
+    repositoryLocations(app.services.db.write).where("r.project_id", "=", id).executeTakeFirstOrThrow();
   const handle = (id: number): Repository => app.services.git.storage("default").repository(projectRepository(id));
   const pathOf = (id: number) => join(app.services.config.dataDir, "repositories", `${projectRepository(id)}.git`);
   const used = async (id: number) => repositoryOf(app.services, await rowOf(id), BACKGROUND);
@@ -100,7 +100,7 @@ describe("the repository of a project", () => {
     const { id } = await create();
     await working(() => until("it is made", () => handle(id).exists()));
     await working(async () => {
-      await until("nothing waits", async () => (await waiting("repositories.place")) === 0);
+      await until("nothing waits", async () => (await waiting("repositories.create")) === 0);
     });
   });
 
@@ -219,7 +219,11 @@ describe("the repository of a project", () => {
   test("is packed after many pushes, or after a large first one", async () => {
     const { id } = await create();
     await push(id, "main");
-    assert.equal(await waiting("repositories.maintain", id), 1, "a first push is looked at later");
+    assert.equal(
+      await waiting("repositories.pack", (await rowOf(id)).repository_id),
+      1,
+      "a first push is looked at later",
+    );
     const row = await rowOf(id);
     await app.services.db.transaction(async (tx) => {
       for (let at = 1; at < PUSHES_PER_PACKING; at++) await notePush(tx, app.services.jobs, row);
@@ -241,7 +245,7 @@ describe("the repository of a project", () => {
     const { rows } = await sql<{ count: number }>`
       select count(*) as count from jobs.job
       where data ->> 'job' = ${job}
-        and (${id ?? null}::text is null or data -> 'payload' ->> 'project_id' = ${id ?? null}::text)`.execute(
+        and (${id ?? null}::text is null or data -> 'payload' ->> 'repository_id' = ${id ?? null}::text)`.execute(
       app.services.db.write,
     );
     return rows[0]?.count ?? 0;
@@ -300,7 +304,7 @@ describe("several storages", () => {
       payload: { name: "Spare", repository_storage: "spare", initialize_with_readme: true },
     });
     const { db } = app.services;
-    const location = await projectLocations(db.write).where("p.id", "=", body.id).executeTakeFirstOrThrow();
+    const location = await repositoryLocations(db.write).where("r.project_id", "=", body.id).executeTakeFirstOrThrow();
     const repository = await repositoryOf(app.services, location, BACKGROUND);
     assert.equal(repository.storage, "spare");
     assert.ok(await repository.objects.info("refs/heads/main:README.md"));

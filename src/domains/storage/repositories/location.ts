@@ -1,10 +1,11 @@
+import { sql } from "kysely";
 import type { Repository, RepositoryName } from "#git/storages/storage.ts";
 import type { Db } from "#db/database.ts";
 import type { Consumer } from "#lib/consumer.ts";
 import { missing, unavailable } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 
-/** Where a repository is stored, and the default branch of the project it belongs to. */
+/** Where a repository is stored, and its default branch. */
 export interface StorageLocation {
   readonly repository_id: number;
   readonly repository_storage: string;
@@ -12,18 +13,26 @@ export interface StorageLocation {
   readonly default_branch: string | null;
 }
 
-/** The locations of the repositories of projects. */
-export const projectLocations = (db: Db) =>
+/** The default branch of a snippet, the only branch that it may have. */
+export const SNIPPET_BRANCH = "main";
+
+/** The locations of repositories, and what each belongs to. */
+export const repositoryLocations = (db: Db) =>
   db
     .selectFrom("repositories as r")
-    .innerJoin("projects as p", "p.id", "r.project_id")
+    .leftJoin("projects as p", "p.id", "r.project_id")
     .select([
-      "p.id as project_id",
-      "p.default_branch",
+      "r.project_id",
+      "r.snippet_id",
+      sql<string | null>`case when r.project_id is null then ${sql.lit(SNIPPET_BRANCH)} else p.default_branch end`.as(
+        "default_branch",
+      ),
       "r.id as repository_id",
       "r.storage as repository_storage",
       "r.disk_path as repository_path",
     ]);
+
+export type OwnedLocation = Awaited<ReturnType<ReturnType<typeof repositoryLocations>["executeTakeFirstOrThrow"]>>;
 
 /** The repository at a location, whether it exists or not. */
 export const repositoryAt = (
@@ -41,7 +50,7 @@ export async function repositoryOf(
   const repository = repositoryAt({ git }, location, consumer);
   if (await repository.exists()) return repository;
   const known = await contentOf(db.write, location.repository_id);
-  if (!known) throw missing("Project");
+  if (!known) throw missing("Repository");
   if (known.pushed && known.beginning === null) {
     if (await repository.exists()) return repository;
     // It had content; an empty one in its place would hide that the storage lost it.
@@ -49,9 +58,9 @@ export async function repositoryOf(
   }
   await repository.create(location.default_branch ?? "main", known.beginning ?? undefined);
   if (await contentOf(db.write, location.repository_id)) return repository;
-  // The project was deleted meanwhile; its repository must not be recreated.
+  // What it belongs to was deleted meanwhile; its repository must not be recreated.
   await repository.remove();
-  throw missing("Project");
+  throw missing("Repository");
 }
 
 const contentOf = (db: Db, repositoryId: number) =>

@@ -8,27 +8,32 @@ export const PUSHES_PER_PACKING = 50;
 /** Waits for the pushes that usually follow a first one, to pack them together. */
 const FIRST_PACKING_DELAY_SECONDS = 60;
 
-const ofProject = {
+const ofRepository = {
   queue: "git",
-  payload: Type.Object({ project_id: Type.Integer() }, { additionalProperties: false }),
-  key: ({ project_id }: { readonly project_id: number }) => String(project_id),
+  payload: Type.Object({ repository_id: Type.Integer() }, { additionalProperties: false }),
+  key: ({ repository_id }: { readonly repository_id: number }) => String(repository_id),
 } as const;
 
-/** Creates a repository unless its first use did, and points its HEAD to the default branch of its project. */
-export const repositoryCreation = { ...ofProject, name: "repositories.place" };
+/** Creates a repository unless its first use did, and points its HEAD to its default branch. */
+export const repositoryCreation = { ...ofRepository, name: "repositories.create" };
 /** Packs the objects of recent pushes. */
-export const repositoryMaintenance = { ...ofProject, name: "repositories.maintain" };
+export const repositoryMaintenance = { ...ofRepository, name: "repositories.pack" };
+
+/** What is stored about the content of a repository; what a push did not change is left out. */
+export interface Content {
+  readonly size_bytes?: number | undefined;
+  readonly readme?: string | null | undefined;
+}
 
 /**
- * Counts a push, stores the README if the push changed it, and queues packing when it is due. Returns false if the
+ * Counts a push, stores what it changed of the content, and queues packing when it is due. Returns false if the
  * repository was deleted meanwhile.
  */
 export async function notePush(
   tx: Tx,
   jobs: Jobs,
-  { repository_id, project_id }: { readonly repository_id: number; readonly project_id: number },
-  sizeBytes?: number,
-  readme?: string | null,
+  { repository_id }: { readonly repository_id: number },
+  content: Content = {},
 ): Promise<boolean> {
   const row = await tx
     .updateTable("repositories")
@@ -37,8 +42,7 @@ export async function notePush(
       unpacked_pushes: sql<number>`unpacked_pushes + 1`,
       // Once it holds more, a lost repository must not be recreated from its first commit.
       beginning: null,
-      ...(sizeBytes !== undefined && { size_bytes: sizeBytes }),
-      ...(readme !== undefined && { readme }),
+      ...content,
     })
     .where("id", "=", repository_id)
     .returning([
@@ -52,7 +56,7 @@ export async function notePush(
   if (row.first || row.unpacked_pushes % PUSHES_PER_PACKING === 0) {
     // A first push may be a whole history; the job checks its size.
     const startAfter = row.first ? FIRST_PACKING_DELAY_SECONDS : 0;
-    await jobs.add(tx, repositoryMaintenance, { project_id }, { startAfter });
+    await jobs.add(tx, repositoryMaintenance, { repository_id }, { startAfter });
   }
   return true;
 }

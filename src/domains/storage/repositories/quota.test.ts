@@ -63,10 +63,10 @@ describe("the storage limit of a user", () => {
 
     await limit(1000);
     await commit(copy);
-    const reason = new RegExp(`The projects that ${owner.username} created take .* GiB`);
+    const reason = new RegExp(`The projects and snippets that ${owner.username} created take .* GiB`);
     const refused = await push(copy, project, member, "main");
     assert.notEqual(refused.code, 0);
-    assert.match(refused.stderr, /403|The projects that/);
+    assert.match(refused.stderr, /403|The projects and snippets that/);
     const payload = { branch: "main", commit_message: "x", content: "x" };
     const overApi = await app.post(`/projects/${project.id}/repository/files/new`, { token: member.token, payload });
     assert.equal(overApi.status, 403);

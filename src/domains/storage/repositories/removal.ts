@@ -10,12 +10,40 @@ export const repositoryRemoval = {
   payload: Type.Object({ storage: Type.String(), paths: Type.Array(Type.String()) }, { additionalProperties: false }),
 } as const;
 
-/** Deletes projects and queues the removal of their repositories: the only way to delete a project. */
+/** Deletes projects with their snippets, and queues the removal of their repositories: the only way to delete a project. */
 export async function deleteProjects(tx: Tx, jobs: Jobs, condition: RawBuilder<unknown>) {
-  const { rows } = await sql<{ storage: string; disk_path: string }>`
-    with gone as (delete from projects where ${condition} returning id)
-    select r.storage, r.disk_path from repositories r join gone on gone.id = r.project_id`.execute(tx);
-  for (const [storage, repositories] of Map.groupBy(rows, (row) => row.storage)) {
-    await jobs.add(tx, repositoryRemoval, { storage, paths: repositories.map((row) => row.disk_path) });
+  const ids = await deleteOwners(tx, jobs, "projects", condition, async (projectIds) => {
+    await deleteSnippets(tx, jobs, sql`project_id = any(${projectIds}::bigint[])`);
+  });
+  return ids.length;
+}
+
+/** Deletes snippets and queues the removal of their repositories; returns how many there were. */
+export async function deleteSnippets(tx: Tx, jobs: Jobs, condition: RawBuilder<unknown>): Promise<number> {
+  return (await deleteOwners(tx, jobs, "snippets", condition)).length;
+}
+
+const COLUMNS = { projects: "project_id", snippets: "snippet_id" } as const;
+
+async function deleteOwners(
+  tx: Tx,
+  jobs: Jobs,
+  table: keyof typeof COLUMNS,
+  condition: RawBuilder<unknown>,
+  beforehand?: (ids: readonly number[]) => Promise<void>,
+): Promise<number[]> {
+  const owners = sql.table(table);
+  // Locked first: a move that ends meanwhile changes where a repository is.
+  const { rows } = await sql<{ id: number }>`
+    select id from ${owners} where ${condition} order by id for update`.execute(tx);
+  const ids = rows.map(({ id }) => id);
+  await beforehand?.(ids);
+  const { rows: repositories } = await sql<{ storage: string; disk_path: string }>`
+    select storage, disk_path from repositories
+    where ${sql.ref(COLUMNS[table])} = any(${ids}::bigint[])`.execute(tx);
+  await sql`delete from ${owners} where id = any(${ids}::bigint[])`.execute(tx);
+  for (const [storage, rowsThere] of Map.groupBy(repositories, (row) => row.storage)) {
+    await jobs.add(tx, repositoryRemoval, { storage, paths: rowsThere.map((row) => row.disk_path) });
   }
+  return ids;
 }

@@ -2,10 +2,10 @@ import { type Access, defineRule, requireAdmitted, USERS, USERS_AND_ANONYMOUS } 
 import type { Principal } from "#access/principal.ts";
 import { requireScope } from "#access/authenticate.ts";
 import type { CodeNeed } from "#access/code.ts";
-import type { ProjectSeen } from "#access/containers.ts";
 import type { Scope } from "#access/scopes.ts";
 import { Refusal, unauthenticated } from "#lib/refusal.ts";
-import { projectAt, refuseCode } from "./authorize.ts";
+import type { Owned } from "#domains/storage/pushes/access.ts";
+import { ownerAt } from "./owners.ts";
 
 const RULES: Readonly<Record<CodeNeed, string>> = {
   read: "anyone who may see the project and read its code; to push, at least Developer",
@@ -16,13 +16,13 @@ const SCOPES: Readonly<Record<CodeNeed, readonly Scope[]>> = {
   push: ["write_repository"],
 };
 
-interface Seen {
+interface Granted {
   readonly principal: Principal;
-  readonly project: ProjectSeen;
+  readonly owned: Owned;
 }
 
-/** The rule for git over HTTP, where `*project` is the current or a previous full path of a project. */
-export const overHttp = (need: CodeNeed): Access<Seen> =>
+/** The rule for git over HTTP, where `*project` is the path of a repository without `.git`. */
+export const overHttp = (need: CodeNeed): Access<Granted> =>
   defineRule({
     rule: RULES[need],
     admits: need === "push" ? USERS : USERS_AND_ANONYMOUS,
@@ -30,9 +30,9 @@ export const overHttp = (need: CodeNeed): Access<Seen> =>
     forGit: true,
     async check({ db, principal, path }) {
       try {
-        const project = await projectAt(db, principal, path["project"] ?? "");
-        await refuseCode(db, principal, project, need);
-        return { principal, project };
+        const owned = await ownerAt(db, principal, path["project"] ?? "");
+        await owned.kind.refuse(db, principal, owned.owner, need === "push" ? "receive" : "read");
+        return { principal, owned };
       } catch (error) {
         // Git sends no token until it gets a 401, and an anonymous caller must not learn which projects exist.
         if (principal.kind === "anonymous" && error instanceof Refusal) throw unauthenticated();

@@ -3,10 +3,10 @@ import { protocolOf } from "#git/protocol.ts";
 import { endpoint, plain } from "#http/endpoint.ts";
 import { overHttp, requirePush } from "./access.ts";
 import { receivePush } from "#domains/storage/pushes/receive.ts";
-import { PUSHED, targetOf } from "./audit.ts";
-import { authorizeProject } from "./authorize.ts";
+import { PUSHED } from "#domains/code/repository/audit.ts";
+import { authorize } from "#domains/code/repository/authorize.ts";
+import { reauthorized } from "#domains/code/repository/reauthorize.ts";
 import { advertise, fetchPack, requireType } from "./packs.ts";
-import { reauthorized } from "./reauthorize.ts";
 
 const git = { mount: "root", errors: "git", limit: "git" } as const;
 const ProjectPath = Type.Object({ project: Type.String({ description: "Full path of the project" }) });
@@ -21,10 +21,10 @@ export const repositories = {
     access: overHttp("read"),
     params: Type.Object({ ...ProjectPath.properties, service }),
     returns: plain("application/x-git-upload-pack-advertisement"),
-    async handle({ services, principal, consumer, project, params, header, setHeader, gone, failed }) {
+    async handle({ services, principal, consumer, owned, params, header, setHeader, gone, failed }) {
       const pushes = params.service === "git-receive-pack";
       if (pushes) requirePush(principal);
-      const access = await authorizeProject(services, principal, project, pushes ? "push" : "read", consumer);
+      const access = await authorize(services, principal, owned, pushes ? "push" : "read", consumer);
       setHeader("cache-control", "no-cache");
       setHeader("content-type", `application/x-${params.service}-advertisement`);
       const protocol = protocolOf(header("git-protocol"));
@@ -44,9 +44,9 @@ export const repositories = {
     status: 200,
     audit: null,
     returns: plain("application/x-git-upload-pack-result"),
-    async handle({ services, principal, consumer, project, body, header, setHeader, gone, failed }) {
+    async handle({ services, principal, consumer, owned, body, header, setHeader, gone, failed }) {
       requireType(header("content-type"), "git-upload-pack");
-      const access = await authorizeProject(services, principal, project, "read", consumer);
+      const access = await authorize(services, principal, owned, "read", consumer);
       setHeader("cache-control", "no-cache");
       const protocol = protocolOf(header("git-protocol"));
       return fetchPack(access, body, { protocol, signal: gone(), failed });
@@ -69,7 +69,7 @@ export const repositories = {
       services,
       principal,
       consumer,
-      project,
+      owned,
       body,
       header,
       setHeader,
@@ -79,12 +79,12 @@ export const repositories = {
       auditEntry,
     }) {
       requireType(header("content-type"), "git-receive-pack");
-      const granted = await authorizeProject(services, principal, project, "receive", consumer);
+      const granted = await authorize(services, principal, owned, "receive", consumer);
       const access = reauthorized(services, granted, reauthenticate);
       setHeader("cache-control", "no-cache");
       const answer = await receivePush(services, access, body, {
         signal: gone(),
-        audit: auditEntry(targetOf(project)),
+        audit: auditEntry(owned.kind.auditTarget(owned.owner)),
         failed,
         halfDuplex: true,
       });
