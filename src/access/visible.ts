@@ -22,6 +22,9 @@ function openAndClosed(actor: Actor | null, among: readonly number[] = ALL): Ope
   return { open: among.filter((value) => value >= lowestOpen), closed: among.filter((value) => value < lowestOpen) };
 }
 
+/** The visibilities that are open to an actor who is no member. */
+export const openVisibilities = (actor: Actor | null): readonly number[] => openAndClosed(actor).open;
+
 const list = (values: readonly number[]) => sql.raw(`(${values.join(", ")})`);
 
 /**

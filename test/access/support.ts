@@ -28,6 +28,8 @@ export const NO_CHILD: Readonly<Record<string, string>> = {
   "PUT /users/:id/custom_attributes/:key": "an attribute that is not there is made",
   "POST /projects/:id/repository/files/:file_path": "a file that is not there is made",
   "GET /projects/:id/repository/commits/:sha/signature": "no commit has one",
+  "GET /snippets/:id/files/:ref/:file_path/raw": "a file is asked for by its name",
+  "GET /snippets/:id/repository_storage_moves/:repository_storage_id": "its tests ask for a move of another snippet",
 };
 
 /** A response without the parts that always differ. */

@@ -30,6 +30,7 @@ const clients = [
       "python_notifications.py",
       "python_events.py",
       "python_merge_requests.py",
+      "python_snippets.py",
     ],
   },
   {
@@ -75,6 +76,7 @@ const clients = [
       "gitbeaker-events.ts",
       "gitbeaker-merge-requests.ts",
       "gitbeaker-storage-moves.ts",
+      "gitbeaker-snippets.ts",
     ],
   },
 ];

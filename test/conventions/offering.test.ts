@@ -38,6 +38,14 @@ const gated = {
   }),
 };
 
+/** Moves of the repositories of one kind of owner, all of them and those of one. */
+const restrictedMoves = (owner: string, restriction: string) =>
+  Object.fromEntries(
+    [`/${owner}_repository_storage_moves`, `/${owner}s/:id/repository_storage_moves`].flatMap((path) =>
+      [`GET ${path}`, `GET ${path}/:repository_storage_id`, `POST ${path}`].map((key) => [key, restriction]),
+    ),
+  );
+
 /** What the documents restrict; every other endpoint is in all offerings and plans. */
 const RESTRICTED = {
   "GET /service_accounts": "premium, self-managed dedicated",
@@ -49,12 +57,8 @@ const RESTRICTED = {
   "GET /groups/:id/saml_users": "premium",
   "GET /deploy_keys": "self-managed dedicated",
   "POST /deploy_keys": "self-managed dedicated",
-  "GET /project_repository_storage_moves": "self-managed dedicated",
-  "GET /project_repository_storage_moves/:repository_storage_id": "self-managed dedicated",
-  "POST /project_repository_storage_moves": "self-managed dedicated",
-  "GET /projects/:id/repository_storage_moves": "self-managed dedicated",
-  "GET /projects/:id/repository_storage_moves/:repository_storage_id": "self-managed dedicated",
-  "POST /projects/:id/repository_storage_moves": "self-managed dedicated",
+  ...restrictedMoves("project", "self-managed dedicated"),
+  ...restrictedMoves("snippet", "self-managed dedicated"),
   "GET /admin/storages": "self-managed dedicated",
   "GET /jobqueue/queue_metrics": "self-managed dedicated",
   "GET /jobqueue/process_metrics": "self-managed dedicated",

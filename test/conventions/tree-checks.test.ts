@@ -107,7 +107,7 @@ describe("order of checks below a project or group", () => {
     const forAnyone = [
       /\/notification_settings$/,
       /\/(star|unstar)$/,
-      /^\/projects\/:id\/(issues(\/|$)|merge_requests\/)/,
+      /^\/projects\/:id\/(issues(\/|$)|merge_requests\/|snippets\/)/,
       /\/epics\/:epic_i?id\/(notes|discussions|award_emoji|todo|(un)?subscribe)(\/|$)/,
     ];
     let tried = 0;
@@ -116,7 +116,7 @@ describe("order of checks below a project or group", () => {
       const id = (path.startsWith("/groups") ? group : project).split("/")[2] ?? "";
       const reason = path.includes("/repository/")
         ? /^403 Forbidden - You are not allowed to push code to this project$/
-        : /^403 Forbidden - Requires (an administrator|at least the (Guest|Planner|Developer|Maintainer|Owner) role in the (group|project))$/;
+        : /^403 Forbidden - Requires (an administrator|at least the (Guest|Planner|Reporter|Developer|Maintainer|Owner) role in the (group|project))$/;
       for (const payload of [{}, { access_level: "x", name: {}, group_id: "y" }]) {
         const { status, body } = await app.call(method, at(id), { token: stranger.token, payload });
         assert.equal(status, 403, `${method} ${path}`);

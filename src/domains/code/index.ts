@@ -1,5 +1,6 @@
 import type { Resources } from "#http/app.ts";
 import type { Domain } from "#domains/foundation/domain.ts";
+import { moveEndpoints } from "#domains/storage/moves/endpoints.ts";
 import { archives } from "./archives/routes.ts";
 import { branches } from "./branches/routes.ts";
 import { commits } from "./commits/routes.ts";
@@ -9,9 +10,11 @@ import { codeDeletions } from "./deletions.ts";
 import { allDeployKeys, deployKeysOfProjects } from "./deploy-keys/routes.ts";
 import { repositoryFiles } from "./files/routes.ts";
 import { codeJobs } from "./jobs.ts";
-import { repositories } from "./repository/routes.ts";
-import { seedDeployKeys } from "./seed.ts";
+import { seedDeployKeys, seedSnippets } from "./seed.ts";
+import { personalSnippets, projectSnippets } from "./snippets/routes.ts";
+import { SNIPPET_MOVES } from "./snippets/storage-moves.ts";
 import { tags } from "./tags/routes.ts";
+import { repositories } from "./transport/routes.ts";
 import { trees } from "./trees/routes.ts";
 
 const resources: Resources = {
@@ -25,6 +28,9 @@ const resources: Resources = {
   commits,
   comparisons,
   archives,
+  personalSnippets,
+  projectSnippets,
+  snippetStorageMoves: moveEndpoints(SNIPPET_MOVES),
 };
 
 export const code: Domain = {
@@ -32,5 +38,5 @@ export const code: Domain = {
   jobs: codeJobs,
   constraints: codeConstraints,
   deletions: codeDeletions,
-  seeds: [seedDeployKeys],
+  seeds: [seedDeployKeys, seedSnippets],
 };

@@ -1,0 +1,60 @@
+// Snippets, and moves of their repositories between storages, with @gitbeaker/rest 43.8.
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
+import { check, client, crew, ids, refused } from "./gitbeaker-support.ts";
+
+const api = client();
+const mate = await crew("beaker-splice");
+const { id: project } = await api.Projects.create({ name: "Beaker Knots" });
+/** Its types leave out the title. */
+const titled = (title: string) => ({ title }) as object;
+const files = [
+  { filePath: "a.md", content: "A" },
+  { filePath: "b.md", content: "B" },
+];
+
+await check("personal snippets: create, show, content, edit, all, remove", async () => {
+  const { id, title } = await api.Snippets.create("Splices", { files, visibility: "public" });
+  equal(title, "Splices");
+  equal((await api.Snippets.show(id)).title, "Splices");
+  equal(await api.Snippets.showContent(id), "A");
+  equal(await api.Snippets.showRepositoryFileContent(id, "main", "b.md"), "B");
+  ok(ids(await api.Snippets.all()).includes(id));
+  ok(ids(await mate.api.Snippets.all({ public: true })).includes(id));
+  await refused(403, () => mate.api.Snippets.edit(id, titled("x")), "not allowed");
+  const changed = await api.Snippets.edit(id, { ...titled("Long splices"), visibility: "private" });
+  deepEqual([changed.title, changed.visibility], ["Long splices", "private"]);
+  await refused(404, () => mate.api.Snippets.show(id), "404 Snippet Not Found");
+  await api.Snippets.remove(id);
+  await refused(404, () => api.Snippets.show(id));
+});
+
+await check("project snippets: create, show, content, edit, all, remove", async () => {
+  const { id } = await api.ProjectSnippets.create(project, "Splices", { files, visibility: "public" });
+  equal((await api.ProjectSnippets.show(project, id)).project_id, project);
+  equal(await api.ProjectSnippets.showContent(project, id), "A");
+  equal(await api.ProjectSnippets.showRepositoryFileContent(project, id, "main", "b.md"), "B");
+  deepEqual(ids(await api.ProjectSnippets.all(project)), [id]);
+  equal((await api.ProjectSnippets.edit(project, id, titled("Eyes"))).title, "Eyes");
+  await refused(404, () => mate.api.ProjectSnippets.show(project, id), "404 Project Not Found");
+  await api.ProjectSnippets.remove(project, id);
+  deepEqual(await api.ProjectSnippets.all(project), []);
+});
+
+await check("moves of snippets: schedule for one, show, all, and all of a storage", async () => {
+  const moves = api.SnippetRepositoryStorageMoves;
+  const { id: snippetId } = await api.Snippets.create("Moving", { files });
+  // The client names this parameter after the resource, and its types do not know it.
+  const of = { snippetId } as object;
+  const move = await moves.schedule("default", { ...of, destinationStorageName: "second" });
+  const stateOf = async (id: number) => (await moves.show(id)).state as string;
+  for (let tries = 0; tries < 400 && /scheduled|started/.test(await stateOf(move.id)); tries++) await pause(50);
+  ok(["replicated", "finished"].includes(await stateOf(move.id)));
+  deepEqual(ids(await moves.all(of)), [move.id]);
+  equal((await moves.show(move.id, of)).id, move.id);
+  equal(await api.Snippets.showContent(snippetId), "A");
+  deepEqual(await moves.schedule("second", { destinationStorageName: "default" }), { message: "202 Accepted" });
+  for (let tries = 0; tries < 400 && (await moves.all(of)).length < 2; tries++) await pause(50);
+  equal((await moves.all(of)).length, 2);
+  await refused(403, () => mate.api.SnippetRepositoryStorageMoves.all());
+});
