@@ -34,12 +34,8 @@ export function pathOfList({ ids, names }: FullPlaces, operation: Operation): st
   const [line] = linesOf(operation);
   const child = line?.container?.child ?? line?.has;
   const behind = child === undefined ? [] : isCodeChild(child) ? ["main"] : (names.get(child) ?? []);
-  const values = new Map(
-    pathNames(path).map((name, index) => [
-      name,
-      index === 0 ? ids[line?.container?.kind ?? "user"] : behind[index - 1],
-    ]),
-  );
+  const first = names.get(line?.object ?? "")?.[0] ?? ids[line?.container?.kind ?? "user"];
+  const values = new Map(pathNames(path).map((name, index) => [name, index === 0 ? first : behind[index - 1]]));
   return path.replaceAll(/:(\w+)/g, (_, name: string) => {
     const value = values.get(name);
     assert.ok(value !== undefined, `the line says nothing that stands for :${name}`);
