@@ -1147,12 +1147,19 @@ create table repositories (
   disk_path text not null,
   snippet_id bigint,
   file_names text[],
+  wiki_project_id bigint,
+  wiki_group_id bigint,
   constraint repositories_pkey PRIMARY KEY (id),
   constraint repositories_one_per_project UNIQUE (project_id),
   constraint repositories_one_per_snippet UNIQUE (snippet_id),
+  constraint repositories_one_wiki_per_group UNIQUE (wiki_group_id),
+  constraint repositories_one_wiki_per_project UNIQUE (wiki_project_id),
   constraint repositories_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
-  constraint repositories_snippet_id_fkey FOREIGN KEY (snippet_id) REFERENCES snippets(id) ON DELETE CASCADE
+  constraint repositories_snippet_id_fkey FOREIGN KEY (snippet_id) REFERENCES snippets(id) ON DELETE CASCADE,
+  constraint repositories_wiki_group_id_fkey FOREIGN KEY (wiki_group_id) REFERENCES namespaces(id) ON DELETE CASCADE,
+  constraint repositories_wiki_project_id_fkey FOREIGN KEY (wiki_project_id) REFERENCES projects(id) ON DELETE CASCADE
 );
+CREATE INDEX repositories_of_groups_on_storage ON public.repositories USING btree (storage, id) WHERE (wiki_group_id IS NOT NULL);
 CREATE INDEX repositories_of_snippets_on_storage ON public.repositories USING btree (storage, id) WHERE (snippet_id IS NOT NULL);
 CREATE INDEX repositories_on_storage ON public.repositories USING btree (storage, id);
 CREATE TRIGGER repositories_complete BEFORE INSERT ON public.repositories FOR EACH ROW WHEN (((new.storage IS NULL) OR (new.disk_path IS NULL))) EXECUTE FUNCTION complete_repository();
@@ -1174,7 +1181,9 @@ create table repository_storage_moves (
   started_at timestamp(3) with time zone,
   finished_at timestamp(3) with time zone,
   snippet_id bigint,
+  group_id bigint,
   constraint repository_storage_moves_pkey PRIMARY KEY (id),
+  constraint repository_storage_moves_group_id_fkey FOREIGN KEY (group_id) REFERENCES namespaces(id) ON DELETE CASCADE,
   constraint repository_storage_moves_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
   constraint repository_storage_moves_repository_id_fkey FOREIGN KEY (repository_id) REFERENCES repositories(id) ON DELETE CASCADE,
   constraint repository_storage_moves_snippet_id_fkey FOREIGN KEY (snippet_id) REFERENCES snippets(id) ON DELETE CASCADE,
@@ -1183,6 +1192,8 @@ create table repository_storage_moves (
 );
 CREATE UNIQUE INDEX repository_storage_moves_active ON public.repository_storage_moves USING btree (repository_id) WHERE (state = ANY (ARRAY['scheduled'::text, 'started'::text]));
 CREATE INDEX repository_storage_moves_by_state ON public.repository_storage_moves USING btree (state, source_storage) WHERE (state = ANY (ARRAY['scheduled'::text, 'started'::text]));
+CREATE INDEX repository_storage_moves_of_group ON public.repository_storage_moves USING btree (group_id, id) WHERE (group_id IS NOT NULL);
+CREATE INDEX repository_storage_moves_of_groups ON public.repository_storage_moves USING btree (id) WHERE (group_id IS NOT NULL);
 CREATE INDEX repository_storage_moves_of_project ON public.repository_storage_moves USING btree (project_id, id);
 CREATE INDEX repository_storage_moves_of_projects ON public.repository_storage_moves USING btree (id) WHERE (project_id IS NOT NULL);
 CREATE INDEX repository_storage_moves_of_repository ON public.repository_storage_moves USING btree (repository_id, id);

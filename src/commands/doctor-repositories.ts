@@ -67,13 +67,11 @@ export async function checkRepositories({ git, db }: Looking): Promise<Finding[]
   for (const { owner, repository } of candidates) if (!(await repository.exists())) lost.push(owner);
   return [
     nobodys.length === 0
-      ? good("Every repository has a project or snippet")
-      : bad(
-          `Repositories without a project or snippet: ${some(nobodys)}; check whether they are needed, then remove them`,
-        ),
+      ? good("Every repository belongs to something")
+      : bad(`Repositories that belong to nothing: ${some(nobodys)}; check whether they are needed, then remove them`),
     lost.length === 0
-      ? good("Every project and snippet that was pushed to has its repository")
-      : bad(`Projects or snippets whose repository is gone: ${some(lost)}; restore it from a backup`),
+      ? good("Whatever was pushed to has its repository")
+      : bad(`Pushed to, but the repository is gone: ${some(lost)}; restore it from a backup`),
     ...[...elsewhere].map(([storage, repositories]) =>
       bad(`Repositories on the unknown storage ${storage}: ${repositories}; add it to FAIRLEAD_STORAGES`),
     ),
@@ -83,8 +81,11 @@ export async function checkRepositories({ git, db }: Looking): Promise<Finding[]
 const some = (names: readonly string[]) =>
   `${names.length} (${names.slice(0, SHOWN).join(", ")}${names.length > SHOWN ? ", …" : ""})`;
 
-const ownerOf = ({ project_id, snippet_id }: OwnedLocation) =>
-  project_id === null ? `snippet ${snippet_id}` : `project ${project_id}`;
+function ownerOf({ project_id, snippet_id, wiki_project_id, wiki_group_id }: OwnedLocation) {
+  if (project_id !== null) return `project ${project_id}`;
+  if (snippet_id !== null) return `snippet ${snippet_id}`;
+  return wiki_project_id === null ? `wiki of group ${wiki_group_id}` : `wiki of project ${wiki_project_id}`;
+}
 
 async function* storedRepositories(db: Db) {
   for (let after = 0; ;) {

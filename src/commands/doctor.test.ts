@@ -47,8 +47,8 @@ describe("what the doctor says of git", () => {
     const begun = await project();
     await pushed(begun.id, "commit refs/heads/main\n");
     assert.deepEqual(await told(), [
-      "true Every repository has a project or snippet",
-      "true Every project and snippet that was pushed to has its repository",
+      "true Every repository belongs to something",
+      "true Whatever was pushed to has its repository",
     ]);
   });
 
@@ -59,9 +59,9 @@ describe("what the doctor says of git", () => {
     await repositoryOf(app.services, leaving, BACKGROUND);
     await app.services.db.transaction((tx) => deleteProjects(tx, app.services.jobs, sql`id = ${leaving.id}`));
     const [nobodys = ""] = await told();
-    assert.match(nobodys, /^false Repositories without a project or snippet: 7 \((?:default @hashed\/\S+, ){5}…\)/);
+    assert.match(nobodys, /^false Repositories that belong to nothing: 7 \((?:default @hashed\/\S+, ){5}…\)/);
     for (let id = 900_001; id <= 900_007; id++) await storage.repository(projectRepository(id)).remove();
-    assert.deepEqual((await told())[0], "true Every repository has a project or snippet");
+    assert.deepEqual((await told())[0], "true Every repository belongs to something");
   });
 
   test("the copy of a move that is under way belongs to its project", async () => {
@@ -75,9 +75,9 @@ describe("what the doctor says of git", () => {
     const copy = copyPath(projectRepository(moving.id), rows[0]?.id ?? 0, 2);
     const repository = app.services.git.storage("second").repository(copy);
     await repository.create("main");
-    assert.equal((await told())[0], "true Every repository has a project or snippet");
+    assert.equal((await told())[0], "true Every repository belongs to something");
     await sql`update repository_storage_moves set attempt = 3`.execute(app.services.db.write);
-    assert.match((await told())[0] ?? "", /^false Repositories without a project or snippet: 1 \(second @hashed/);
+    assert.match((await told())[0] ?? "", /^false Repositories that belong to nothing: 1 \(second @hashed/);
     await repository.remove();
   });
 
@@ -89,7 +89,7 @@ describe("what the doctor says of git", () => {
     await rm(directory, { recursive: true });
     assert.equal(
       (await told())[1],
-      `false Projects or snippets whose repository is gone: 1 (project ${lost.id}); restore it from a backup`,
+      `false Pushed to, but the repository is gone: 1 (project ${lost.id}); restore it from a backup`,
     );
     await app.services.db.write.deleteFrom("projects").where("id", "=", lost.id).execute();
   });

@@ -60,9 +60,12 @@ const RECENT_MOVES = 10_000;
 
 async function readMoves(db: Db): Promise<Moves> {
   const { rows: started } = await sql<StartedMove>`
-    select m.id, coalesce(p.path, 'snippet ' || m.snippet_id) as owner, m.source_storage, m.destination_storage, m.phase, coalesce(m.bytes, 0) as bytes,
-      m.total_bytes, extract(epoch from now() - m.started_at)::float8 as seconds
-    from repository_storage_moves m left join projects p on p.id = m.project_id
+    select m.id, coalesce(p.path || case when r.project_id is null then '.wiki' else '' end,
+        'snippet ' || m.snippet_id, n.path || '.wiki') as owner,
+      m.source_storage, m.destination_storage, m.phase, coalesce(m.bytes, 0) as bytes, m.total_bytes,
+      extract(epoch from now() - m.started_at)::float8 as seconds
+    from repository_storage_moves m join repositories r on r.id = m.repository_id
+      left join projects p on p.id = m.project_id left join namespaces n on n.id = m.group_id
     where m.state = 'started' order by m.id limit 100`.execute(db);
   const { rows: counts } = await sql<{ scheduled: number; finished: number; failed: number }>`
     with waiting as (

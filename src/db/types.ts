@@ -518,6 +518,8 @@ interface RepositoriesTable {
   disk_path: string;
   snippet_id: number | null;
   file_names: string[] | null;
+  wiki_project_id: number | null;
+  wiki_group_id: number | null;
 }
 
 interface RepositoryStorageMovesTable {
@@ -537,6 +539,7 @@ interface RepositoryStorageMovesTable {
   started_at: string | null;
   finished_at: string | null;
   snippet_id: number | null;
+  group_id: number | null;
 }
 
 interface RoutesTable {

@@ -50,6 +50,7 @@ interface SessionLine {
   user_id?: number;
   project_id?: number;
   snippet_id?: number;
+  group_id?: number;
   reason?: string;
   gone?: true;
 }

@@ -235,10 +235,7 @@ describe("the guide to backups", () => {
     await follow(blocks("Back up", "mkdir", "pg_dump ", "SHA256SUMS").map(withoutStart), backup);
     const { code, output } = await restore(backup);
     assert.equal(code, 1, output);
-    assert.match(
-      output,
-      new RegExp(`^BAD +Projects or snippets whose repository is gone: 1 \\(project ${lost.id}\\)`, "m"),
-    );
+    assert.match(output, new RegExp(`^BAD +Pushed to, but the repository is gone: 1 \\(project ${lost.id}\\)`, "m"));
     await site.shell(["systemctl start fairlead"], "");
     await site.untilReady();
   });

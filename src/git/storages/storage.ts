@@ -10,6 +10,9 @@ export const projectRepository = (projectId: number): RepositoryName => reposito
 
 export const snippetRepository = (snippetId: number): RepositoryName => repositoryAt(`snippet ${snippetId}`);
 
+export const wikiRepository = (container: "project" | "group", id: number): RepositoryName =>
+  repositoryAt(`wiki of ${container} ${id}`);
+
 function repositoryAt(name: string): RepositoryName {
   const digest = hash("sha256", name, "hex");
   return `@hashed/${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}`;

@@ -1,11 +1,13 @@
 import { sql } from "kysely";
 import Type from "typebox";
 import type { Tx } from "#db/database.ts";
+import type { Jobs } from "#jobs/add.ts";
 import type { JobKind } from "#jobs/kind.ts";
 import { badRequest, conflict, missing } from "#lib/refusal.ts";
 import { fullPath } from "#domains/foundation/namespaces/queries.ts";
 import { type DeletedUser, type DeletionContext, removeBatchOfRows } from "#domains/foundation/deletions/deletions.ts";
 import { solelyOwnedGroups } from "#domains/identity/users/owned-groups.ts";
+import { deleteGroups } from "#domains/storage/repositories/removal.ts";
 import { closeAccount } from "#domains/identity/users/user-deletion.ts";
 
 /** A group and when it was marked for deletion; the time tells this mark from a later one. */
@@ -152,14 +154,14 @@ export async function removeBatchOfGroups(tx: Tx, id: number, { jobs, deletions 
   if (ids.length === 0) return 0;
   const removed = await removeBatchOfRows(tx, ids, deletions.ofGroups, { jobs });
   if (removed > 0) return removed;
-  await removeGroups(tx, ids);
+  await removeGroups(tx, jobs, ids);
   return ids.length;
 }
 
 /** Deletes empty groups with the previous paths below them, whose groups and projects moved elsewhere. */
-export async function removeGroups(tx: Tx, ids: readonly number[]) {
+export async function removeGroups(tx: Tx, jobs: Jobs, ids: readonly number[]) {
   await sql`delete from routes where parent_id = any(${ids}::bigint[])`.execute(tx);
-  await sql`delete from namespaces where id = any(${ids}::bigint[]) and kind = 'group'`.execute(tx);
+  await deleteGroups(tx, jobs, ids);
 }
 
 /** In a hard delete, queues the deletion of a batch of groups whose only Owner is the user. */

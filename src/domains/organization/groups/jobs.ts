@@ -34,7 +34,7 @@ export const removeGroup = (deletions: Deletions) =>
       ]) {
         while ((await step((tx) => removeBatch(tx, id, context))) > 0) signal.throwIfAborted();
       }
-      await transaction((tx) => removeGroups(tx, [id]));
+      await transaction((tx) => removeGroups(tx, services.jobs, [id]));
     },
   });
 

@@ -21,6 +21,7 @@ export interface Attempt {
   readonly repository_id: number;
   readonly project_id: number | null;
   readonly snippet_id: number | null;
+  readonly group_id: number | null;
   readonly source: Location;
   /** Where the copy is created. */
   readonly destination: Location;
@@ -53,6 +54,7 @@ interface MoveRow {
   readonly repository_id: number;
   readonly project_id: number | null;
   readonly snippet_id: number | null;
+  readonly group_id: number | null;
   readonly destination_storage: string;
   readonly storage: string;
   readonly disk_path: RepositoryName;
@@ -74,7 +76,7 @@ export async function startAttempt(
   jobId: string,
 ): Promise<Attempt | undefined> {
   const { rows } = await sql<MoveRow>`
-    select m.id, m.state, m.attempt, m.job_id, m.repository_id, m.project_id, m.snippet_id, m.destination_storage,
+    select m.id, m.state, m.attempt, m.job_id, m.repository_id, m.project_id, m.snippet_id, m.group_id, m.destination_storage,
       r.storage, r.disk_path, coalesce(r.read_only_until > now(), false) as leased,
       r.pushed_at is not null and r.beginning is null as has_content
     from repository_storage_moves m join repositories r on r.id = m.repository_id
@@ -107,7 +109,7 @@ export async function startAttempt(
   );
   return {
     ...{ move_id: move.id, attempt, repository_id: move.repository_id },
-    ...{ project_id: move.project_id, snippet_id: move.snippet_id },
+    ...{ project_id: move.project_id, snippet_id: move.snippet_id, group_id: move.group_id },
     source: { storage: move.storage, path: move.disk_path },
     destination: { storage: move.destination_storage, path: copyOf(move, attempt) },
     has_content: move.has_content,
@@ -141,17 +143,18 @@ export async function renewLease(tx: Tx, attempt: Attempt, { phase, bytes, total
 
 /** Points the repository to its copy and makes it writable, both at once, and queues the removal of the source. */
 export async function switchRepository(tx: Tx, jobs: Jobs, attempt: Attempt) {
-  const { move_id, repository_id, project_id, snippet_id, source, destination } = attempt;
+  const { move_id, repository_id, project_id, snippet_id, group_id, source, destination } = attempt;
   // In the order in which a deletion locks them.
   await sql`select from projects where id = ${project_id} for no key update`.execute(tx);
   await sql`select from snippets where id = ${snippet_id} for no key update`.execute(tx);
+  await sql`select from namespaces where id = ${group_id} for no key update`.execute(tx);
   await requireLease(tx, attempt);
   await sql`
     update repositories set storage = ${destination.storage}, disk_path = ${destination.path}, read_only_until = null
     where id = ${repository_id}`.execute(tx);
   await sql`
-    update projects set repository_storage = ${destination.storage}, updated_at = now()
-    where id = ${project_id}`.execute(tx);
+    update projects p set repository_storage = ${destination.storage}, updated_at = now()
+    from repositories r where r.id = ${repository_id} and p.id = r.project_id`.execute(tx);
   await changeState(tx, move_id, "replicated", sql`phase = 'removing the source'`);
   await jobs.add(tx, moveCleanup, { move_id, ...source }, { startAfter: CLEANUP_DELAY_SECONDS });
   // The default branch may have changed while the copy was made.

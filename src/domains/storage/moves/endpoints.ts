@@ -1,14 +1,14 @@
 import Type, { type Static, type TSchema } from "typebox";
 import { type Access, administrator } from "#access/access.ts";
 import type { Actor } from "#access/principal.ts";
-import type { Db } from "#db/database.ts";
+import type { Db, Tx } from "#db/database.ts";
 import { type AuditTarget, endpoint, type Endpoint } from "#http/endpoint.ts";
 import { pageOf } from "#http/paging.ts";
 import { Id } from "#http/params/vocabulary.ts";
 import type { Services } from "#services.ts";
 import { moveSchema, presentMove } from "./entity.ts";
 import { storageEvacuation } from "./kinds.ts";
-import { type MoveRow, movesOf, movesOfRepository, oneMove } from "./queries.ts";
+import { type MoveRow, movesOf, movesOfOwner, oneMove } from "./queries.ts";
 import { checkEvacuation, type Owner, scheduleMove } from "./schedule.ts";
 
 /** What has a repository that administrators move, and how it is found and shown. */
@@ -23,7 +23,7 @@ export interface Movable<Container extends object = object, OwnerId extends TSch
   readonly id: OwnerId;
   readonly plan?: Endpoint["plan"];
   /** The names of their operations in logs and documents. */
-  readonly type: "Project" | "Snippet";
+  readonly type: "Project" | "Snippet" | "Group";
   readonly shown: TSchema;
   /** For administrators, whether or not the owner is archived or marked for deletion. */
   readonly access: Access<Container & { readonly actor: Actor }>;
@@ -52,7 +52,8 @@ interface MoveViewer {
 interface MovableOwner {
   readonly id: number;
   readonly name: string;
-  readonly repository_id: number;
+  /** The repository that moves; a function if it is added only now. */
+  readonly repository_id: number | ((tx: Tx, services: Services) => Promise<number>);
   /** Whose audit log shows its moves. */
   readonly entity: AuditTarget["entity"];
 }
@@ -122,8 +123,8 @@ function reading(movable: Movable) {
       params: Type.Object({ id }),
       returns: Moves,
       async handle({ db, page, ...request }) {
-        const { repository_id } = await ownerIn(request);
-        return presentMoves(movable, db, request, await page.rows(movesOfRepository(db, owner, repository_id)));
+        const owned = await ownerIn(request);
+        return presentMoves(movable, db, request, await page.rows(movesOfOwner(db, owner, owned.id)));
       },
     }),
 
@@ -136,8 +137,8 @@ function reading(movable: Movable) {
       params: Type.Object({ id, ...MoveId }),
       returns: Move,
       async handle({ db, ...request }) {
-        const { repository_id } = await ownerIn(request);
-        const moves = movesOfRepository(db, owner, repository_id);
+        const owned = await ownerIn(request);
+        const moves = movesOfOwner(db, owner, owned.id);
         return presentOne(movable, db, request, await oneMove(moves, request.params.repository_storage_id));
       },
     }),
@@ -157,9 +158,10 @@ function scheduling(movable: Movable) {
       returns: moveSchema(owner, shown),
       audit: "repository_storage_move_scheduled",
       prepare: async (request) => ({ moving: await ownerIn(request) }),
-      async handle({ tx, services, params, audit, site, moving: { id, name, repository_id: repositoryId, entity } }) {
+      async handle({ tx, services, params, audit, site, moving: { id, name, repository_id, entity } }) {
         const destination = chosen(params.destination_storage_name);
         const settings = await services.settings.current();
+        const repositoryId = typeof repository_id === "number" ? repository_id : await repository_id(tx, services);
         const moveId = await scheduleMove(tx, services, settings, { owner, repositoryId, destination });
         const move = await oneMove(movesOf(tx, owner), moveId);
         const details = { destination_storage: move.destination_storage };

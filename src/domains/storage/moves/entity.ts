@@ -1,6 +1,6 @@
 import Type, { type TSchema } from "typebox";
 import { Nullable } from "#http/params/vocabulary.ts";
-import type { MoveRow } from "./queries.ts";
+import { type MoveRow, REPOSITORY_TYPES } from "./queries.ts";
 import { MOVE_STATES } from "./state.ts";
 
 const exact = { additionalProperties: false };
@@ -20,6 +20,7 @@ const common = {
   id: Type.Integer(),
   created_at: Time,
   state: Type.Enum([...MOVE_STATES]),
+  repository_type: Type.Enum([...REPOSITORY_TYPES], { description: "What is in the repository" }),
   source_storage_name: Type.String(),
   destination_storage_name: Type.String(),
   error_message: Nullable(Type.String({ description: "Why the move failed, or why its source could not be removed" })),
@@ -41,6 +42,7 @@ export function presentMove(row: MoveRow, owner: string, shown: object | undefin
     id: rest.id,
     created_at: rest.created_at,
     state: rest.state,
+    repository_type: rest.repository_type,
     source_storage_name: source_storage,
     destination_storage_name: destination_storage,
     error_message: rest.error_message,

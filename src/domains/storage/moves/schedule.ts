@@ -13,12 +13,17 @@ interface Moving {
   readonly id: number;
   readonly project_id: number | null;
   readonly snippet_id: number | null;
+  readonly group_id: number | null;
   readonly storage: string;
   readonly disk_path: string;
 }
 
-/** The column of `repositories` and moves that names what a repository belongs to. */
-export const OWNERS = { project: "project_id", snippet: "snippet_id" } as const;
+/** The column of moves that names the owner, and the repositories of all owners of a kind. */
+export const OWNERS = {
+  project: { column: "project_id", repositories: sql`(project_id is not null or wiki_project_id is not null)` },
+  snippet: { column: "snippet_id", repositories: sql`snippet_id is not null` },
+  group: { column: "group_id", repositories: sql`wiki_group_id is not null` },
+} as const;
 export type Owner = keyof typeof OWNERS;
 
 interface MoveRequest {
@@ -47,12 +52,24 @@ export async function scheduleMove(
   if (moving.has(repository.id)) throw badFields({ [owner]: ["is read-only"] });
   const others = storageNames(git).filter((name) => name !== repository.storage);
   if (others.length === 0) throw refuse("cannot be chosen, since there is only one storage");
-  return insertMove(tx, jobs, repository, destination ?? drawStorage(settings, others));
+  const chosen = destination ?? drawStorage(settings, others);
+  const move = await insertMove(tx, jobs, repository, chosen);
+  await moveWikiAlong(tx, jobs, repository, chosen);
+  return move;
+}
+
+/** Schedules a move for the wiki of a project whose code moves. */
+async function moveWikiAlong(tx: Tx, jobs: Services["jobs"], { project_id }: Moving, destination: string) {
+  const wikis = await lockRepositories(tx, sql`wiki_project_id = ${project_id} and storage <> ${destination}`);
+  const moving = await movingAmong(tx, wikis);
+  for (const wiki of wikis) if (!moving.has(wiki.id)) await insertMove(tx, jobs, wiki, destination);
 }
 
 async function lockRepositories(tx: Tx, condition: RawBuilder<unknown>): Promise<Moving[]> {
   const { rows } = await sql<Moving>`
-    select id, project_id, snippet_id, storage, disk_path from repositories where ${condition} for update`.execute(tx);
+    select id, coalesce(project_id, wiki_project_id) as project_id, snippet_id, wiki_group_id as group_id, storage,
+      disk_path
+    from repositories where ${condition} for update`.execute(tx);
   return rows;
 }
 
@@ -68,9 +85,9 @@ async function movingAmong(tx: Tx, repositories: readonly Moving[]): Promise<Rea
 async function insertMove(tx: Tx, jobs: Services["jobs"], repository: Moving, destination: string) {
   const { rows } = await sql<{ id: number }>`
     insert into repository_storage_moves
-      (repository_id, project_id, snippet_id, state, source_storage, destination_storage)
-    values (${repository.id}, ${repository.project_id}, ${repository.snippet_id}, 'scheduled', ${repository.storage},
-      ${destination})
+      (repository_id, project_id, snippet_id, group_id, state, source_storage, destination_storage)
+    values (${repository.id}, ${repository.project_id}, ${repository.snippet_id}, ${repository.group_id}, 'scheduled',
+      ${repository.storage}, ${destination})
     returning id`.execute(tx);
   const move_id = rows[0]?.id ?? 0;
   await jobs.add(tx, repositoryMove, { move_id, path: repository.disk_path, destination });
@@ -120,7 +137,7 @@ export async function scheduleBatch(
     tx,
     sql`id in (
       select id from repositories
-      where storage = ${source} and id > ${after} and ${sql.ref(OWNERS[owner as Owner])} is not null
+      where storage = ${source} and id > ${after} and ${OWNERS[owner as Owner].repositories}
       order by id limit ${sql.lit(BATCH)})`,
   );
   const moving = await movingAmong(tx, repositories);

@@ -20,9 +20,9 @@ export interface RepositoryOwner extends StorageLocation {
 
 /** What fetches and pushes need to know of one kind of owner. */
 export interface OwnerKind<Owner extends RepositoryOwner = RepositoryOwner> {
-  readonly type: "Project" | "Snippet";
+  readonly type: "Project" | "Snippet" | "Group";
   /** The name of its id in the log. */
-  readonly logged: "project_id" | "snippet_id";
+  readonly logged: "project_id" | "snippet_id" | "group_id";
   /** Finds one by id if the principal may see it at this moment. */
   find(db: Databases, principal: Principal, id: number): Promise<Owner | undefined>;
   /** Refuses a principal who sees it but may not use its repository at this moment. */

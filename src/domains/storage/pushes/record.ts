@@ -8,7 +8,7 @@ import { projectActivity } from "#domains/foundation/events/record.ts";
 import { ghostUser } from "#domains/identity/users/ghost.ts";
 import { adoptDefaultBranch, newDefaultBranch } from "#domains/storage/repositories/default-branch.ts";
 import { fileNamesOn } from "#domains/storage/repositories/file-names.ts";
-import { type OwnedLocation, SNIPPET_BRANCH } from "#domains/storage/repositories/location.ts";
+import { type OwnedLocation, ONLY_BRANCH } from "#domains/storage/repositories/location.ts";
 import type { Content } from "#domains/storage/repositories/maintenance.ts";
 import { readmeAfter } from "#domains/storage/repositories/readme.ts";
 import type { Intent } from "./intents.ts";
@@ -38,7 +38,7 @@ interface Recording {
 export async function recorderOf(location: OwnedLocation, outcome: Outcome): Promise<Recorder> {
   const { project_id, snippet_id } = location;
   if (project_id !== null) return recorderOfProject({ ...location, project_id }, outcome);
-  return recorderOfSnippet(snippet_id ?? 0, outcome);
+  return snippet_id === null ? recorderOfWiki(outcome) : recorderOfSnippet(snippet_id, outcome);
 }
 
 async function recorderOfProject(
@@ -62,13 +62,21 @@ async function recorderOfProject(
   };
 }
 
+/** The audit event says it all. */
+const recorderOfWiki = ({ intent }: Outcome): Recorder => ({
+  content: {},
+  async write(tx, { isFirst }) {
+    if (isFirst && intent.audit) await insertAudit(tx, intent.audit);
+  },
+});
+
 const recorderOfSnippet = (snippetId: number, { intent, repository }: Outcome): Recorder => ({
   content: {},
   async write(tx, { isFirst }) {
     if (isFirst && intent.audit) await insertAudit(tx, intent.audit);
     await sql`update snippets set updated_at = now() where id = ${snippetId}`.execute(tx);
     // Read under the lock, so that of concurrent pushes the last one stores what all of them left.
-    const names = await fileNamesOn(repository, SNIPPET_BRANCH).catch(() => undefined);
+    const names = await fileNamesOn(repository, ONLY_BRANCH).catch(() => undefined);
     if (names) await sql`update repositories set file_names = ${names} where snippet_id = ${snippetId}`.execute(tx);
   },
 });

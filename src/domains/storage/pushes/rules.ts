@@ -1,5 +1,6 @@
 import { isRemoval, type RefChange } from "#git/push-commands.ts";
 import { isBranchName } from "#lib/branch-names.ts";
+import { ONLY_BRANCH } from "#domains/storage/repositories/location.ts";
 import type { RepositoryAccess } from "./access.ts";
 
 /** A ref is a file, written through a `.lock` file whose name is five bytes longer; file systems allow 255 bytes. */
@@ -35,6 +36,14 @@ function problemOf(pusher: Pusher, change: RefChange): string | undefined {
   if (/^[0-9a-f]{40}$/i.test(name)) return "a name must not look like the id of a commit";
   return name.startsWith("refs/") ? "a name must not begin with refs/" : undefined;
 }
+
+/** The rule of repositories with one branch and no tags. */
+export const onlyBranchProblem =
+  (thing: string) =>
+  (change: RefChange): string | undefined => {
+    if (change.ref !== `refs/heads/${ONLY_BRANCH}`) return `a ${thing} has only the branch ${ONLY_BRANCH}`;
+    return isRemoval(change) ? `a ${thing} must have the branch ${ONLY_BRANCH}` : undefined;
+  };
 
 /** The branches among the changes that only fast-forward: the default branch, unless the pusher may rewrite it. */
 export const forwardOnly = (pusher: Pusher, changes: readonly RefChange[]): string[] =>

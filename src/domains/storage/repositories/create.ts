@@ -42,6 +42,24 @@ export async function addSnippetRepository(tx: Tx, jobs: Jobs, snippetId: number
   await addRepositoryRow(tx, jobs, { snippet_id: snippetId, storage, disk_path, ...first, ...pushedNow });
 }
 
+/** The repository of the wiki of a project or group, unless there is one; returns its id. */
+export async function addWikiRepository(
+  tx: Tx,
+  jobs: Jobs,
+  row: { readonly wiki_project_id: number } | { readonly wiki_group_id: number },
+  storage: string,
+  disk_path: string,
+): Promise<number> {
+  const [[column, id] = ["", 0]] = Object.entries(row);
+  const { rows } = await sql<{ id: number; added: boolean }>`
+    insert into repositories (${sql.ref(column)}, storage, disk_path) values (${id}, ${storage}, ${disk_path})
+    on conflict (${sql.ref(column)}) do update set disk_path = repositories.disk_path
+    returning id, xmax = 0 as added`.execute(tx);
+  const repository_id = rows[0]?.id ?? 0;
+  if (rows[0]?.added) await jobs.add(tx, repositoryCreation, { repository_id });
+  return repository_id;
+}
+
 async function addRepositoryRow(tx: Tx, jobs: Jobs, row: InsertObject<Database, "repositories">) {
   const { id } = await tx.insertInto("repositories").values(row).returning("id").executeTakeFirstOrThrow();
   await jobs.add(tx, repositoryCreation, { repository_id: id });

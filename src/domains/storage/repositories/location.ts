@@ -13,8 +13,8 @@ export interface StorageLocation {
   readonly default_branch: string | null;
 }
 
-/** The default branch of a snippet, the only branch that it may have. */
-export const SNIPPET_BRANCH = "main";
+/** The default branch of a snippet or wiki, the only branch that it may have. */
+export const ONLY_BRANCH = "main";
 
 /** The locations of repositories, and what each belongs to. */
 export const repositoryLocations = (db: Db) =>
@@ -24,7 +24,9 @@ export const repositoryLocations = (db: Db) =>
     .select([
       "r.project_id",
       "r.snippet_id",
-      sql<string | null>`case when r.project_id is null then ${sql.lit(SNIPPET_BRANCH)} else p.default_branch end`.as(
+      "r.wiki_project_id",
+      "r.wiki_group_id",
+      sql<string | null>`case when r.project_id is null then ${sql.lit(ONLY_BRANCH)} else p.default_branch end`.as(
         "default_branch",
       ),
       "r.id as repository_id",

@@ -21,6 +21,9 @@ export async function storageLeftOf(
       select coalesce(sum(r.size_bytes), 0)::bigint from (
         select r.size_bytes from projects own join repositories r on r.project_id = own.id where own.creator_id = u.id
         union all
+        select r.size_bytes from projects own join repositories r on r.wiki_project_id = own.id
+        where own.creator_id = u.id
+        union all
         select r.size_bytes from snippets own join repositories r on r.snippet_id = own.id where own.author_id = u.id
       ) r) as used
     from users u where u.id = ${userId} and not u.admin`.execute(db.read);

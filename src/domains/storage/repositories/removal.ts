@@ -10,7 +10,7 @@ export const repositoryRemoval = {
   payload: Type.Object({ storage: Type.String(), paths: Type.Array(Type.String()) }, { additionalProperties: false }),
 } as const;
 
-/** Deletes projects with their snippets, and queues the removal of their repositories: the only way to delete a project. */
+/** Deletes projects with their snippets, and queues the removal of all their repositories: the only way to delete one. */
 export async function deleteProjects(tx: Tx, jobs: Jobs, condition: RawBuilder<unknown>) {
   const ids = await deleteOwners(tx, jobs, "projects", condition, async (projectIds) => {
     await deleteSnippets(tx, jobs, sql`project_id = any(${projectIds}::bigint[])`);
@@ -23,7 +23,17 @@ export async function deleteSnippets(tx: Tx, jobs: Jobs, condition: RawBuilder<u
   return (await deleteOwners(tx, jobs, "snippets", condition)).length;
 }
 
-const COLUMNS = { projects: "project_id", snippets: "snippet_id" } as const;
+/** Deletes groups and queues the removal of their wikis; nothing else is left in them. */
+export async function deleteGroups(tx: Tx, jobs: Jobs, ids: readonly number[]) {
+  await deleteOwners(tx, jobs, "namespaces", sql`id = any(${ids}::bigint[]) and kind = 'group'`);
+}
+
+/** The columns of `repositories` that name what is deleted. */
+const COLUMNS = {
+  projects: ["project_id", "wiki_project_id"],
+  snippets: ["snippet_id"],
+  namespaces: ["wiki_group_id"],
+} as const;
 
 async function deleteOwners(
   tx: Tx,
@@ -38,9 +48,9 @@ async function deleteOwners(
     select id from ${owners} where ${condition} order by id for update`.execute(tx);
   const ids = rows.map(({ id }) => id);
   await beforehand?.(ids);
+  const isTheirs = COLUMNS[table].map((column) => sql`${sql.ref(column)} = any(${ids}::bigint[])`);
   const { rows: repositories } = await sql<{ storage: string; disk_path: string }>`
-    select storage, disk_path from repositories
-    where ${sql.ref(COLUMNS[table])} = any(${ids}::bigint[])`.execute(tx);
+    select storage, disk_path from repositories where ${sql.join(isTheirs, sql` or `)}`.execute(tx);
   await sql`delete from ${owners} where id = any(${ids}::bigint[])`.execute(tx);
   for (const [storage, rowsThere] of Map.groupBy(repositories, (row) => row.storage)) {
     await jobs.add(tx, repositoryRemoval, { storage, paths: rowsThere.map((row) => row.disk_path) });
