@@ -121,7 +121,7 @@ function created(): { list: Operation; create: Operation; cell: Cell }[] {
     const { path } = list.endpoint;
     const create = operationsOf(resources).find(({ endpoint }) => endpoint.method === "POST" && endpoint.path === path);
     const cell = create && largestValues(create).some(isText) ? usualCell(create, ADMINISTRATOR) : undefined;
-    return create && cell && !path.includes("/repository/") ? [{ list, create, cell }] : [];
+    return create && cell && !/\/repository\/|\/wikis$/.test(path) ? [{ list, create, cell }] : [];
   });
 }
 

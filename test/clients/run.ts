@@ -31,6 +31,7 @@ const clients = [
       "python_events.py",
       "python_merge_requests.py",
       "python_snippets.py",
+      "python_wikis.py",
     ],
   },
   {
@@ -77,6 +78,7 @@ const clients = [
       "gitbeaker-merge-requests.ts",
       "gitbeaker-storage-moves.ts",
       "gitbeaker-snippets.ts",
+      "gitbeaker-wikis.ts",
     ],
   },
 ];

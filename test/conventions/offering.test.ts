@@ -59,6 +59,7 @@ const RESTRICTED = {
   "POST /deploy_keys": "self-managed dedicated",
   ...restrictedMoves("project", "self-managed dedicated"),
   ...restrictedMoves("snippet", "self-managed dedicated"),
+  ...restrictedMoves("group", "premium, self-managed dedicated"),
   "GET /admin/storages": "self-managed dedicated",
   "GET /jobqueue/queue_metrics": "self-managed dedicated",
   "GET /jobqueue/process_metrics": "self-managed dedicated",
@@ -72,8 +73,8 @@ const RESTRICTED = {
   "DELETE /groups/:id/epics/:epic_iid/related_epics/:related_epic_link_id": "ultimate",
 };
 
-/** Whatever else belongs to an epic needs the plan that has epics. */
-const OF_EPICS = / \/groups\/:id\/epics(?:\/|$)/;
+/** Whatever else belongs to an epic, and the wikis of groups, need the plan that has them. */
+const OF_PREMIUM = / \/groups\/:id\/(?:epics|wikis)(?:\/|$)/;
 
 /** What the documents call deprecated, and since when: the clusters of projects, and all of the epics API. */
 const DEPRECATED = [
@@ -110,7 +111,7 @@ describe("offering and plan", () => {
     });
     const ofEpics = operationsOf(resources)
       .map(({ endpoint: { method, path } }) => `${method} ${path}`)
-      .filter((name) => OF_EPICS.test(name));
+      .filter((name) => OF_PREMIUM.test(name));
     const expected = { ...Object.fromEntries(ofEpics.map((name) => [name, "premium"])), ...RESTRICTED };
     assert.deepEqual(Object.fromEntries(restricted), expected);
   });

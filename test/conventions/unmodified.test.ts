@@ -20,6 +20,8 @@ const WITHOUT: Readonly<Record<string, string>> = {
   "DELETE /groups/:id/epics/:epic_iid/issues/:epic_issue_id": "the issue stays; its place has no time",
   "DELETE /projects/:id/repository/files/:file_path": "git keeps no times of files; last_commit_id is the condition",
   "DELETE /projects/:id/repository/branches/:branch": "git keeps no times of refs",
+  "DELETE /projects/:id/wikis/:slug": "git keeps no times of files",
+  "DELETE /groups/:id/wikis/:slug": "git keeps no times of files",
   "DELETE /projects/:id/repository/tags/:tag_name": "git keeps no times of refs",
   "DELETE /projects/:id/repository/merged_branches": "these are many",
 };

@@ -16,6 +16,8 @@ import { SNIPPET_MOVES } from "./snippets/storage-moves.ts";
 import { tags } from "./tags/routes.ts";
 import { repositories } from "./transport/routes.ts";
 import { trees } from "./trees/routes.ts";
+import { groupWikis, projectWikis } from "./wikis/routes.ts";
+import { GROUP_MOVES } from "./wikis/storage-moves.ts";
 
 const resources: Resources = {
   repositories,
@@ -31,6 +33,9 @@ const resources: Resources = {
   personalSnippets,
   projectSnippets,
   snippetStorageMoves: moveEndpoints(SNIPPET_MOVES),
+  projectWikis,
+  groupWikis,
+  groupStorageMoves: moveEndpoints(GROUP_MOVES),
 };
 
 export const code: Domain = {

@@ -3,7 +3,7 @@ import { type Actor, isAdministrator } from "#access/principal.ts";
 import type { Databases } from "#db/database.ts";
 import { bigints, type Lookup } from "#db/loader.ts";
 import { forbidden, missing } from "#lib/refusal.ts";
-import { SNIPPET_BRANCH } from "#domains/storage/repositories/location.ts";
+import { ONLY_BRANCH } from "#domains/storage/repositories/location.ts";
 
 interface SnippetRow {
   readonly id: number;
@@ -29,7 +29,7 @@ export interface SnippetSeen extends SnippetRow {
 
 const snippetLookup: Lookup<number, SnippetRow> = {
   text: `
-    select s.id, s.title, s.visibility, s.project_id, s.author_id, '${SNIPPET_BRANCH}' as default_branch,
+    select s.id, s.title, s.visibility, s.project_id, s.author_id, '${ONLY_BRANCH}' as default_branch,
       r.id as repository_id, r.storage as repository_storage, r.disk_path as repository_path,
       coalesce(r.file_names, '{}') as file_names, r.size_bytes, coalesce(r.read_only_until > now(), false) as read_only
     from snippets s join repositories r on r.snippet_id = s.id

@@ -10,7 +10,7 @@ import { commitTo } from "#domains/code/commits/actions.ts";
 import { authorizeWriteTo, committerOf, type RepositoryWriteRequest } from "#domains/code/repository/writing.ts";
 import { checkVisibility } from "#domains/foundation/namespaces/placement.ts";
 import { addSnippetRepository } from "#domains/storage/repositories/create.ts";
-import { SNIPPET_BRANCH } from "#domains/storage/repositories/location.ts";
+import { ONLY_BRANCH } from "#domains/storage/repositories/location.ts";
 import { drawStorage, storageNames } from "#domains/storage/storages/weights.ts";
 import type { Services } from "#services.ts";
 import type { SnippetSeen } from "./access.ts";
@@ -50,7 +50,7 @@ export async function createSnippet(
     .returning("id")
     .executeTakeFirstOrThrow();
   const beginning = streamOfFirstCommit({
-    branch: SNIPPET_BRANCH,
+    branch: ONLY_BRANCH,
     author: await committerOf(writer, tx),
     title: `Add ${title}`,
     files: changes,
@@ -94,7 +94,7 @@ export async function changeSnippet(
 async function commitFiles(snippet: SnippetSeen, write: RepositoryWriteRequest, actions: ReturnType<typeof actionsOf>) {
   const access = await authorizeWriteTo(ofSnippet(snippet), write);
   await commitTo(access, write, {
-    branch: SNIPPET_BRANCH,
+    branch: ONLY_BRANCH,
     start: undefined,
     force: false,
     message: `Update ${snippet.title}`,

@@ -4,7 +4,7 @@ import { Nullable } from "#http/params/vocabulary.ts";
 import { UserSummary } from "#domains/identity/users/entity.ts";
 import type { UsersById } from "#domains/identity/users/summaries.ts";
 import { VisibilityName } from "#domains/organization/projects/entity.ts";
-import { SNIPPET_BRANCH } from "#domains/storage/repositories/location.ts";
+import { ONLY_BRANCH } from "#domains/storage/repositories/location.ts";
 import type { SnippetRow } from "./queries.ts";
 
 const exact = { additionalProperties: false };
@@ -78,7 +78,7 @@ export function presentSnippet(
 ): Snippet {
   const files = row.file_names ?? [];
   const rawUrl = (path: string) =>
-    `${apiAddress(addresses.site, row)}/files/${SNIPPET_BRANCH}/${encodeURIComponent(path)}/raw`;
+    `${apiAddress(addresses.site, row)}/files/${ONLY_BRANCH}/${encodeURIComponent(path)}/raw`;
   return {
     ...presentSnippetIdentity(row, addresses),
     author: users.get(row.author_id) ?? null,

@@ -1,10 +1,9 @@
 import { actorOf, type Principal } from "#access/principal.ts";
 import type { Databases } from "#db/database.ts";
 import type { AuditTarget } from "#http/endpoint.ts";
-import { isRemoval } from "#git/push-commands.ts";
 import { forbidden, unauthenticated } from "#lib/refusal.ts";
 import type { Owned, OwnerKind } from "#domains/storage/pushes/access.ts";
-import { SNIPPET_BRANCH } from "#domains/storage/repositories/location.ts";
+import { onlyBranchProblem } from "#domains/storage/pushes/rules.ts";
 import { storageLeftOf } from "#domains/storage/repositories/quota.ts";
 import { readOnly } from "#domains/storage/repositories/read-only.ts";
 import { changeProblem, type SnippetSeen, visibleSnippet } from "./access.ts";
@@ -46,10 +45,7 @@ const SNIPPET: OwnerKind<SnippetSeen> = {
     return Math.min(MAX_BYTES - size_bytes, left ?? MAX_BYTES);
   },
   mayRewrite: () => true,
-  problemOf(change) {
-    if (change.ref !== `refs/heads/${SNIPPET_BRANCH}`) return `a snippet has only the branch ${SNIPPET_BRANCH}`;
-    return isRemoval(change) ? `a snippet must have the branch ${SNIPPET_BRANCH}` : undefined;
-  },
+  problemOf: onlyBranchProblem("snippet"),
   auditTarget: snippetTarget,
 };
 

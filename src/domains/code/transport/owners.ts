@@ -1,16 +1,21 @@
-import { resolveProject } from "#access/paths.ts";
+import { resolveNamespace, resolveProject } from "#access/paths.ts";
 import type { Principal } from "#access/principal.ts";
 import type { Databases } from "#db/database.ts";
 import type { Consumer } from "#lib/consumer.ts";
 import { authorize, noRepository } from "#domains/code/repository/authorize.ts";
 import { ofProject, projectSeenBy } from "#domains/code/repository/project.ts";
 import { ofSnippet, snippetSeenBy } from "#domains/code/snippets/repository.ts";
+import { wikiSeenBy } from "#domains/code/wikis/access.ts";
+import { ofWiki } from "#domains/code/wikis/repository.ts";
 import type { Owned, RepositoryAccess, RepositoryNeed } from "#domains/storage/pushes/access.ts";
 import type { Services } from "#services.ts";
 
 /** Finds what the repository at a path, without `.git`, belongs to; a hidden one is refused like a missing one. */
 export async function ownerAt(db: Databases, principal: Principal, path: string): Promise<Owned> {
-  const owned = (await snippetAt(db, principal, path)) ?? (await projectAt(db, principal, path));
+  const owned =
+    (await snippetAt(db, principal, path)) ??
+    (await projectAt(db, principal, path)) ??
+    (await wikiAt(db, principal, path));
   if (!owned) throw noRepository();
   return owned;
 }
@@ -24,6 +29,19 @@ async function snippetAt(db: Databases, principal: Principal, path: string): Pro
   const snippet = await snippetSeenBy(db, principal, Number(id));
   const projectId = project === undefined ? null : (await resolveProject(db, project)).id;
   return snippet && snippet.project_id === projectId ? ofSnippet(snippet) : undefined;
+}
+
+/** A wiki is at the path of its project or group followed by `.wiki`. */
+async function wikiAt(db: Databases, principal: Principal, path: string): Promise<Owned | undefined> {
+  const { base } = /^(?<base>.+)\.wiki$/.exec(path)?.groups ?? {};
+  // Only the API accepts ids in place of paths.
+  if (base === undefined || /^\d+$/.test(base)) return undefined;
+  const { id } = await resolveProject(db, base);
+  const wiki =
+    id === 0
+      ? await wikiSeenBy(db, principal, "group", (await resolveNamespace(db, base)).id)
+      : await wikiSeenBy(db, principal, "project", id);
+  return wiki && ofWiki(wiki);
 }
 
 async function projectAt(db: Databases, principal: Principal, path: string): Promise<Owned | undefined> {
