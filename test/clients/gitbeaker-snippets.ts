@@ -1,7 +1,6 @@
 // Snippets, and moves of their repositories between storages, with @gitbeaker/rest 43.8.
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { setTimeout as pause } from "node:timers/promises";
-import { check, client, crew, ids, refused } from "./gitbeaker-support.ts";
+import { check, client, crew, ids, movedThereAndBack, refused } from "./gitbeaker-support.ts";
 
 const api = client();
 const mate = await crew("beaker-splice");
@@ -42,19 +41,9 @@ await check("project snippets: create, show, content, edit, all, remove", async 
 });
 
 await check("moves of snippets: schedule for one, show, all, and all of a storage", async () => {
-  const moves = api.SnippetRepositoryStorageMoves;
   const { id: snippetId } = await api.Snippets.create("Moving", { files });
-  // The client names this parameter after the resource, and its types do not know it.
-  const of = { snippetId } as object;
-  const move = await moves.schedule("default", { ...of, destinationStorageName: "second" });
-  const stateOf = async (id: number) => (await moves.show(id)).state as string;
-  for (let tries = 0; tries < 400 && /scheduled|started/.test(await stateOf(move.id)); tries++) await pause(50);
-  ok(["replicated", "finished"].includes(await stateOf(move.id)));
-  deepEqual(ids(await moves.all(of)), [move.id]);
-  equal((await moves.show(move.id, of)).id, move.id);
-  equal(await api.Snippets.showContent(snippetId), "A");
-  deepEqual(await moves.schedule("second", { destinationStorageName: "default" }), { message: "202 Accepted" });
-  for (let tries = 0; tries < 400 && (await moves.all(of)).length < 2; tries++) await pause(50);
-  equal((await moves.all(of)).length, 2);
+  await movedThereAndBack(api.SnippetRepositoryStorageMoves, { snippetId }, async () =>
+    equal(await api.Snippets.showContent(snippetId), "A"),
+  );
   await refused(403, () => mate.api.SnippetRepositoryStorageMoves.all());
 });

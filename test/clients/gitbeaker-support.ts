@@ -1,5 +1,6 @@
 /** Helpers of the scripts for @gitbeaker/rest. */
-import { equal, fail, ok } from "node:assert/strict";
+import { deepEqual, equal, fail, ok } from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
 import { crc32, deflateSync } from "node:zlib";
 import { Gitlab, GitbeakerRequestError } from "@gitbeaker/rest";
 
@@ -64,4 +65,25 @@ export async function crew(username: string) {
   const user = await api.Users.create({ username, name: `Name of ${username}`, email, ...options });
   const made = await api.Users.createPersonalAccessToken(user.id, "crew", ["api"]);
   return { ...user, api: client((made as unknown as { token: string }).token) };
+}
+
+/** What the clients for moves of projects, snippets and groups have in common. */
+interface Moves {
+  schedule(source: string, options: object): Promise<unknown>;
+  show(id: number, options?: object): Promise<object>;
+  all(options?: object): Promise<object[]>;
+}
+
+/** Moves a repository to another storage, and empties that storage again; `of` names what it belongs to. */
+export async function movedThereAndBack(moves: Moves, of: object, isStillThere: () => Promise<void>) {
+  const { id } = (await moves.schedule("default", { ...of, destinationStorageName: "second" })) as { id: number };
+  const state = async () => ((await moves.show(id)) as { state: string }).state;
+  for (let tries = 0; tries < 400 && /scheduled|started/.test(await state()); tries++) await pause(50);
+  ok(["replicated", "finished"].includes(await state()));
+  deepEqual(ids((await moves.all(of)) as { id: number }[]), [id]);
+  equal(((await moves.show(id, of)) as { id: number }).id, id);
+  await isStillThere();
+  deepEqual(await moves.schedule("second", { destinationStorageName: "default" }), { message: "202 Accepted" });
+  for (let tries = 0; tries < 400 && (await moves.all(of)).length < 2; tries++) await pause(50);
+  equal((await moves.all(of)).length, 2);
 }

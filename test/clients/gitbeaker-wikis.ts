@@ -1,7 +1,6 @@
 // Wikis, and moves of those of groups between storages, with @gitbeaker/rest 43.8.
-import { deepEqual, equal, ok } from "node:assert/strict";
-import { setTimeout as pause } from "node:timers/promises";
-import { check, client, crew, ids, refused } from "./gitbeaker-support.ts";
+import { deepEqual, equal } from "node:assert/strict";
+import { check, client, crew, movedThereAndBack, refused } from "./gitbeaker-support.ts";
 
 const api = client();
 const mate = await crew("beaker-pilot");
@@ -29,19 +28,9 @@ for (const [kind, { id }, wikis] of [
 }
 
 await check("moves of groups: schedule for one, show, all, and all of a storage", async () => {
-  const moves = api.GroupRepositoryStorageMoves;
   const groupId = group.id;
-  // The client names this parameter after the resource, and its types do not know it.
-  const of = { groupId } as object;
-  const move = await moves.schedule("default", { ...of, destinationStorageName: "second" });
-  const stateOf = async (id: number) => (await moves.show(id)).state as string;
-  for (let tries = 0; tries < 400 && /scheduled|started/.test(await stateOf(move.id)); tries++) await pause(50);
-  ok(["replicated", "finished"].includes(await stateOf(move.id)));
-  deepEqual(ids(await moves.all(of)), [move.id]);
-  equal((await moves.show(move.id, of)).id, move.id);
-  equal((await api.GroupWikis.show(groupId, "Home-port")).content, "# Aboard");
-  deepEqual(await moves.schedule("second", { destinationStorageName: "default" }), { message: "202 Accepted" });
-  for (let tries = 0; tries < 400 && (await moves.all(of)).length < 2; tries++) await pause(50);
-  equal((await moves.all(of)).length, 2);
+  await movedThereAndBack(api.GroupRepositoryStorageMoves, { groupId }, async () =>
+    equal((await api.GroupWikis.show(groupId, "Home-port")).content, "# Aboard"),
+  );
   await refused(403, () => mate.api.GroupRepositoryStorageMoves.all());
 });

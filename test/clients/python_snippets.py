@@ -1,10 +1,6 @@
 """Snippets of people and projects with python-gitlab 3.12, and git itself."""
-import os
-import subprocess
-import tempfile
-
 from gitlab.exceptions import GitlabCreateError, GitlabDeleteError, GitlabGetError, GitlabUpdateError
-from python_support import PER_PAGE, TOKEN, check, client, end, person, refused, same
+from python_support import PER_PAGE, check, client, end, person, push_file, refused, same
 
 gl = client()
 mate = gl.users.create(person("python-hitch"))
@@ -14,12 +10,6 @@ FILE = {"title": "Bowline", "file_name": "bowline.md", "content": "Up the hole\n
 
 def ids(rows):
     return [each.id for each in rows]
-
-def git(*arguments, folder):
-    config = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "GIT_TERMINAL_PROMPT": "0"}
-    who = ["-c", "user.name=Python", "-c", "user.email=python@example.com"]
-    return subprocess.run(["git", *who, *arguments], cwd=folder, env={**os.environ, **config}, check=True,
-                          capture_output=True, text=True, timeout=60).stdout
 
 for kind, manager in (("personal", gl.snippets), ("project", project.snippets)):
     with check(f"{kind} snippets: create(), get(), content() and list()"):
@@ -44,14 +34,8 @@ for kind, manager in (("personal", gl.snippets), ("project", project.snippets)):
         same([file["path"] for file in manager.get(made.id).files], ["b.md", "bowline.md"])
         refused(GitlabUpdateError, 400, lambda: manager.update(made.id, {"content": "x"}), "several files")
 
-    with check(f"{kind} snippets: git clones and pushes"), tempfile.TemporaryDirectory() as folder:
-        address = made.http_url_to_repo.replace("://", f"://oauth2:{TOKEN}@")
-        git("clone", "--quiet", address, "copy", folder=folder)
-        with open(f"{folder}/copy/c.md", "w") as file:
-            file.write("c")
-        git("add", ".", folder=f"{folder}/copy")
-        git("commit", "--quiet", "--message", "More", folder=f"{folder}/copy")
-        git("push", "--quiet", "origin", "main", folder=f"{folder}/copy")
+    with check(f"{kind} snippets: git clones and pushes"):
+        push_file(made.http_url_to_repo, "c.md", "c")
         same([file["path"] for file in manager.get(made.id).files], ["b.md", "bowline.md", "c.md"])
 
     with check(f"{kind} snippets: delete()"):

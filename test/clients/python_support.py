@@ -2,7 +2,9 @@
 import contextlib
 import os
 import struct
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 import zlib
@@ -53,6 +55,23 @@ def refused(error, status, call, text=""):
             raise AssertionError(f"got {problem.error_message!r}, expected it to say {text!r}")
     else:
         raise AssertionError(f"was not refused with {status}")
+
+def git(*arguments, folder):
+    config = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "GIT_TERMINAL_PROMPT": "0"}
+    who = ["-c", "user.name=Python", "-c", "user.email=python@example.com"]
+    return subprocess.run(["git", *who, *arguments], cwd=folder, env={**os.environ, **config}, check=True,
+                          capture_output=True, text=True, timeout=60).stdout
+
+def push_file(address, name, content):
+    """Clones a repository, and pushes one more file to it."""
+    with tempfile.TemporaryDirectory() as folder:
+        git("clone", "--quiet", address.replace("://", f"://oauth2:{TOKEN}@"), "copy", folder=folder)
+        copy = f"{folder}/copy"
+        with open(f"{copy}/{name}", "w") as file:
+            file.write(content)
+        git("add", ".", folder=copy)
+        git("commit", "--quiet", "--message", "More", folder=copy)
+        git("push", "--quiet", "origin", "main", folder=copy)
 
 def png(red, green, blue):
     """A whole PNG of 8 by 8 pixels in one colour."""

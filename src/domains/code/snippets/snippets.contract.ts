@@ -1,23 +1,12 @@
-import { hash } from "node:crypto";
-import { sql } from "kysely";
 import type { Contract, FixtureContext, Parent } from "#test/contract.ts";
 import { FOUND, inProject, line, ONLY_OWN, OWN_GONE, GONE, READ, WRITE } from "#test/matrix/line.ts";
+import { failedMoves, firstCommitOf, newRepositoryPath } from "#test/matrix/repositories.ts";
 import { insert, insertForIds, word } from "#test/matrix/rows.ts";
 import { any } from "#test/plans/request.ts";
 
 const HIDDEN = [404, 404, 404] as const;
 const PRIVATE = 0;
 const PUBLIC = 20;
-
-const firstCommit = (file: string) => `commit refs/heads/main
-author A <a@example.com> 1700000000 +0000
-committer A <a@example.com> 1700000000 +0000
-data 3
-Add
-M 100644 inline ${file}
-data 1
-a
-`;
 
 interface SnippetColumns {
   readonly project_id: number | null;
@@ -34,16 +23,11 @@ async function makeSnippets({ db }: Pick<FixtureContext, "db">, rows: readonly S
   const titled = rows.map(({ file: _, ...row }) => ({ ...row, title: word(), created_at: now, updated_at: now }));
   const ids = await insertForIds(db, "snippets", titled, "title");
   const repositories = ids.map((snippet_id, at) => ({
-    ...{ snippet_id, storage: "default", disk_path: pathOf(snippet_id), file_names: [rows[at]?.file] },
-    ...{ beginning: firstCommit(rows[at]?.file ?? FILE), pushed_at: now, unpacked_pushes: 0, size_bytes: 0 },
+    ...{ snippet_id, storage: "default", disk_path: newRepositoryPath(), file_names: [rows[at]?.file] },
+    ...{ beginning: firstCommitOf([rows[at]?.file ?? FILE]), pushed_at: now, unpacked_pushes: 0, size_bytes: 0 },
   }));
   await insert(db, "repositories", repositories);
   return ids;
-}
-
-function pathOf(id: number): string {
-  const digest = hash("sha256", `snippet ${id}`, "hex");
-  return `@hashed/${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}`;
 }
 
 /** A private snippet of each user, and a public one for the list of those. */
@@ -67,17 +51,6 @@ const movedSnippet = (context: FixtureContext) =>
     const [id = 0] = await makeSnippets(context, [{ project_id: null, author_id, visibility: PUBLIC, file: FILE }]);
     return id;
   });
-
-/** Failed moves of snippets, so many for each. */
-async function failedMoves({ db }: FixtureContext, snippets: readonly number[], each: number): Promise<number[]> {
-  const { rows } = await sql<{ id: number }>`
-    insert into repository_storage_moves
-      (repository_id, snippet_id, state, source_storage, destination_storage, error_message, started_at, finished_at)
-    select r.id, r.snippet_id, 'failed', r.storage, 'second', 'There is no space left', now(), now()
-    from repositories r cross join generate_series(1, ${each})
-    where r.snippet_id = any(${snippets}::bigint[]) returning id`.execute(db);
-  return rows.map(({ id }) => id);
-}
 
 const ONE = "/projects/:id/snippets/:snippet_id";
 const ARCHIVED = { archived: 403, "archived above": 403 } as const;
@@ -137,7 +110,7 @@ export const contract: Contract = {
       parents: ["user"],
       async make(context, parents) {
         const ids = await ofUsers(context, parents);
-        await failedMoves(context, ids, 5);
+        await failedMoves(context.db, "snippet_id", Array.from({ length: 5 }, () => ids).flat());
         return ids;
       },
     },
@@ -154,7 +127,14 @@ export const contract: Contract = {
     },
     "move of a snippet": {
       parents: ["user"],
-      make: async (context, parents) => failedMoves(context, [await movedSnippet(context)], parents.length),
+      async make(context, parents) {
+        const snippet = await movedSnippet(context);
+        return failedMoves(
+          context.db,
+          "snippet_id",
+          parents.map(() => snippet),
+        );
+      },
     },
   },
   plans: {

@@ -1,25 +1,8 @@
-import { hash } from "node:crypto";
 import { sql } from "kysely";
 import type { Contract, Fixture, FixtureContext, Name, Parent } from "#test/contract.ts";
 import { FOUND, inGroup, inProject, line, READ, WRITE } from "#test/matrix/line.ts";
+import { failedMoves, firstCommitOf, newRepositoryPath } from "#test/matrix/repositories.ts";
 import { insert, word } from "#test/matrix/rows.ts";
-
-/** A first commit with some pages. */
-function firstCommit(slugs: readonly string[]): string {
-  const files = slugs.map((slug) => `M 100644 inline ${slug}.md\ndata 1\na\n`);
-  return `commit refs/heads/main
-author A <a@example.com> 1700000000 +0000
-committer A <a@example.com> 1700000000 +0000
-data 3
-Add
-${files.join("")}`;
-}
-
-/** A path of its own on the storage. */
-function newPath(): string {
-  const digest = hash("sha256", word(), "hex");
-  return `@hashed/${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}`;
-}
 
 /**
  * A page for each parent; those of one parent are in one wiki, whose repository is created on its first use. A wiki
@@ -37,27 +20,20 @@ async function makePages({ db }: Pick<FixtureContext, "db">, parents: readonly P
     .map(([, [first, ...others]]) => ({
       wiki_project_id: first?.kind === "project" ? first.id : null,
       wiki_group_id: first?.kind === "group" ? first.id : null,
-      ...{ storage: "default", disk_path: newPath(), pushed_at: now, unpacked_pushes: 0, size_bytes: 0 },
-      beginning: firstCommit([first, ...others].map((page) => page?.slug ?? "")),
+      ...{ storage: "default", disk_path: newRepositoryPath(), pushed_at: now, unpacked_pushes: 0, size_bytes: 0 },
+      beginning: firstCommitOf([first, ...others].map((page) => `${page?.slug}.md`)),
     }));
   await insert(db, "repositories", rows);
   return pages.map(({ slug }) => slug);
 }
 
 /** A failed move of the wiki of each group, in the same order. */
-async function failedMoves(context: FixtureContext, groups: readonly number[]): Promise<number[]> {
+async function movesOf(context: FixtureContext, groups: readonly number[]): Promise<number[]> {
   await makePages(
     context,
     groups.map((id) => ({ kind: "group", id, name: "" })),
   );
-  const { rows } = await sql<{ id: number }>`
-    insert into repository_storage_moves
-      (repository_id, group_id, state, source_storage, destination_storage, error_message, started_at, finished_at)
-    select r.id, r.wiki_group_id, 'failed', r.storage, 'second', 'There is no space left', now(), now()
-    from unnest(${groups}::bigint[]) with ordinality asked (group_id, turn)
-      join repositories r on r.wiki_group_id = asked.group_id
-    order by turn returning id`.execute(context.db);
-  return rows.map(({ id }) => id);
+  return failedMoves(context.db, "group_id", groups);
 }
 
 const fixture = (
@@ -114,7 +90,7 @@ export const contract: Contract = {
     "page of a project": fixture("project", makePages),
     "page of a group": fixture("group", makePages),
     "storage move of a group": fixture("group", (context, parents) =>
-      failedMoves(
+      movesOf(
         context,
         parents.map(({ id }) => id),
       ),
@@ -123,7 +99,7 @@ export const contract: Contract = {
       parents: ["user"],
       async make(context, parents) {
         const group = await context.group("whose wiki moves");
-        return failedMoves(
+        return movesOf(
           context,
           parents.map(() => group),
         );
