@@ -23,7 +23,7 @@ const PROJECT: OwnerKind<ProjectSeen> = {
     await refuseCode(db, principal, project, need === "read" ? "read" : "push");
     if (need !== "read") await refuseUnlessPushable(db, project.id, need);
   },
-  maxInputBytes: (services, { id }) => storageLeft(services, id),
+  maxInputBytes: (services, { id }) => storageLeft(services, "projects", id),
   // A deploy key never exceeds Developer.
   mayRewrite: (principal, project) => hasRole(actorOf(principal), project, "maintainer"),
   auditTarget: targetOf,

@@ -39,7 +39,7 @@ const wikisOf = (kind: WikiContainer["kind"]): OwnerKind<WikiOwner> => ({
     if (problem !== undefined) throw forbidden(problem);
     if (read_only && need === "push") throw readOnly();
   },
-  maxInputBytes: async (services, { id }) => (kind === "project" ? storageLeft(services, id) : undefined),
+  maxInputBytes: (services, { id }) => storageLeft(services, kind === "project" ? "projects" : "namespaces", id),
   mayRewrite: (principal, { wiki }) => hasRole(actorOf(principal), wiki.container.seen, "maintainer"),
   problemOf: onlyBranchProblem("wiki"),
   auditTarget: ({ wiki }) => wikiTarget(wiki.container),

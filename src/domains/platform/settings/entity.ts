@@ -76,7 +76,8 @@ export const SETTINGS = {
     minimum: 0,
     maximum: Number.MAX_SAFE_INTEGER,
     description:
-      "How many bytes the repositories of all projects that one user created may take together; 0 is no limit",
+      "How many bytes the repositories of all projects, group wikis and snippets that one user created may take " +
+      "together; 0 is no limit",
   }),
 };
 

@@ -63,15 +63,26 @@ describe("the storage limit of a user", () => {
 
     await limit(1000);
     await commit(copy);
-    const reason = new RegExp(`The projects and snippets that ${owner.username} created take .* GiB`);
+    const reason = new RegExp(`The projects, groups and snippets that ${owner.username} created take .* GiB`);
     const refused = await push(copy, project, member, "main");
     assert.notEqual(refused.code, 0);
-    assert.match(refused.stderr, /403|The projects and snippets that/);
+    assert.match(refused.stderr, /403|The projects, groups and snippets that/);
     const payload = { branch: "main", commit_message: "x", content: "x" };
     const overApi = await app.post(`/projects/${project.id}/repository/files/new`, { token: member.token, payload });
     assert.equal(overApi.status, 403);
     assert.match(overApi.body.message, reason);
     assert.match(overApi.body.message, /ask an administrator for more$/);
+    const { token } = owner;
+    const { body: group } = await app.post("/groups", { token, payload: { name: "Quota", path: `quota-${owner.id}` } });
+    for (const [path, sent] of [
+      [`/groups/${group.id}/wikis`, { title: "x", content: "x" }],
+      [`/projects/${project.id}/wikis`, { title: "x", content: "x" }],
+      ["/snippets", { title: "x", file_name: "x", content: "x" }],
+    ] as const) {
+      const { status, body } = await app.post(path, { token, payload: sent });
+      assert.equal(status, 403, path);
+      assert.match(body.message, reason);
+    }
     assert.equal((await app.get(`/projects/${project.id}/repository/tree`, { token: member.token })).status, 200);
 
     await app.services.db.write.updateTable("users").set({ admin: true }).where("id", "=", owner.id).execute();

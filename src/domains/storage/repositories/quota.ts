@@ -2,9 +2,9 @@ import { type RawBuilder, sql } from "kysely";
 import { forbidden } from "#lib/refusal.ts";
 import type { Services } from "#services.ts";
 
-/** The bytes that a push to a project may send: what remains of the storage limit of its creator. */
-export const storageLeft = (services: Services, projectId: number) =>
-  storageLeftOf(services, sql`(select creator_id from projects where id = ${projectId})`);
+/** The bytes that a push to a project or group may send: what remains of the storage limit of its creator. */
+export const storageLeft = (services: Services, table: "projects" | "namespaces", id: number) =>
+  storageLeftOf(services, sql`(select creator_id from ${sql.table(table)} where id = ${id})`);
 
 /**
  * Returns how many bytes remain of the storage limit of a user. Undefined if there is no limit, as for administrators.
@@ -24,6 +24,9 @@ export async function storageLeftOf(
         select r.size_bytes from projects own join repositories r on r.wiki_project_id = own.id
         where own.creator_id = u.id
         union all
+        select r.size_bytes from namespaces own join repositories r on r.wiki_group_id = own.id
+        where own.creator_id = u.id
+        union all
         select r.size_bytes from snippets own join repositories r on r.snippet_id = own.id where own.author_id = u.id
       ) r) as used
     from users u where u.id = ${userId} and not u.admin`.execute(db.read);
@@ -31,7 +34,7 @@ export async function storageLeftOf(
   if (!creator) return undefined;
   if (creator.used < limit) return Math.min(limit - creator.used, config.gitMaxPack);
   throw forbidden(
-    `The projects and snippets that ${creator.username} created take ${gib(creator.used)} GiB of the ${gib(limit)} GiB that they may ` +
+    `The projects, groups and snippets that ${creator.username} created take ${gib(creator.used)} GiB of the ${gib(limit)} GiB that they may ` +
       "take together; delete some, or ask an administrator for more",
   );
 }
