@@ -9,6 +9,7 @@ import type { Person } from "#git/writing/signatures.ts";
 import { type Action, checkActions, pathsOf, planChanges } from "#git/writing/plan.ts";
 import { invalid, Refusal } from "#lib/refusal.ts";
 import type { PushAccess } from "#domains/storage/pushes/access.ts";
+import { ONLY_BRANCH } from "#domains/storage/repositories/location.ts";
 import {
   changeRef,
   type CodeWriteRequest,
@@ -44,15 +45,28 @@ export async function createCommit(
 }
 
 /** Creates a commit in a repository that may be written; its actions are checked already. */
-export async function commitTo(
-  access: PushAccess,
-  writing: RepositoryWriteRequest,
-  request: CommitRequest,
-): Promise<string> {
+async function commitTo(access: PushAccess, writing: RepositoryWriteRequest, request: CommitRequest): Promise<string> {
   const committer = await committerOf(writing);
   const write = (head: string | undefined) => writeCommit(access.repository, request, committer, head);
   return commitOnBranch(writing, access, request.branch, write);
 }
+
+/** The same in a repository with one branch. */
+export const commitToOnlyBranch = (
+  access: PushAccess,
+  writing: RepositoryWriteRequest,
+  message: string,
+  actions: readonly Action[],
+): Promise<string> =>
+  commitTo(access, writing, {
+    branch: ONLY_BRANCH,
+    start: undefined,
+    force: false,
+    message,
+    author: {},
+    actions,
+    unchanged: [],
+  });
 
 /** How often a commit is rewritten because another one came first. */
 const MAX_ATTEMPTS = 10;

@@ -18,9 +18,10 @@ export async function bytesForJson(
   repository: Repository,
   { id, size }: ObjectInfo,
   { reserveMemory }: { reserveMemory(bytes: number): void },
+  instead = "ask for it by /raw",
 ): Promise<Buffer> {
   if (size > MAX_JSON_BYTES) {
-    throw new Refusal("too large", `The file has ${size} bytes, more than fit into JSON; ask for it by /raw`);
+    throw new Refusal("too large", `The file has ${size} bytes, more than fit into JSON; ${instead}`);
   }
   reserveMemory(size * MEMORY_FACTOR);
   return (await readBlob(repository, id)) ?? Buffer.alloc(0);

@@ -6,7 +6,7 @@ import { streamOfFirstCommit } from "#git/writing/first-commit.ts";
 import { planChanges } from "#git/writing/plan.ts";
 import { insertAudit } from "#http/audit.ts";
 import { type Problems, throwProblems } from "#lib/problems.ts";
-import { commitTo } from "#domains/code/commits/actions.ts";
+import { commitToOnlyBranch } from "#domains/code/commits/actions.ts";
 import { authorizeWriteTo, committerOf, type RepositoryWriteRequest } from "#domains/code/repository/writing.ts";
 import { checkVisibility } from "#domains/foundation/namespaces/placement.ts";
 import { addSnippetRepository } from "#domains/storage/repositories/create.ts";
@@ -70,12 +70,17 @@ export async function changeSnippet(
   const { title, description, visibility: name } = params;
   const visibility = name && (await checkedVisibility(write, name));
   const actions = actionsOf(params, snippet.file_names);
-  if (actions.length > 0) await commitFiles(snippet, write, actions);
   const columns = {
     ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),
     ...(visibility !== undefined && { visibility }),
   };
+  if (actions.length > 0) {
+    const access = await authorizeWriteTo(ofSnippet(snippet), write);
+    await commitToOnlyBranch(access, write, `Update ${snippet.title}`, actions);
+    // The commit took its time.
+    await access.reauthorize([]);
+  }
   if (Object.keys(columns).length === 0) return;
   await databases.transaction(async (tx) => {
     const updated_at = sql<string>`now()`;
@@ -88,18 +93,5 @@ export async function changeSnippet(
     if (actions.length > 0) return;
     const details = { changed: Object.keys(columns) };
     await insertAudit(tx, write.auditEntry({ ...snippetTarget(snippet), details }));
-  });
-}
-
-async function commitFiles(snippet: SnippetSeen, write: RepositoryWriteRequest, actions: ReturnType<typeof actionsOf>) {
-  const access = await authorizeWriteTo(ofSnippet(snippet), write);
-  await commitTo(access, write, {
-    branch: ONLY_BRANCH,
-    start: undefined,
-    force: false,
-    message: `Update ${snippet.title}`,
-    author: {},
-    actions,
-    unchanged: [],
   });
 }

@@ -7,11 +7,10 @@ import { forbidden, missing } from "#lib/refusal.ts";
 import { MAX_COMMIT_BODY_BYTES } from "#domains/code/commits/params.ts";
 import { type AnswerBudget, answerBudget, fitRows } from "#domains/code/repository/answer-budget.ts";
 import { repositoryOf } from "#domains/storage/repositories/location.ts";
-import type { Repository } from "#git/storages/storage.ts";
 import { mayRead, type WikiContainer, wikiOf, wikiProblem, type WikiSeen } from "./access.ts";
 import { changePage, createPage, deletePage } from "./actions.ts";
-import { ENCODING, ListedWikiPage, WikiPage } from "./entity.ts";
-import { contentOf, listPages, requirePage, type StoredPage } from "./pages.ts";
+import { ListedWikiPage, presentListedPage, presentPage, WikiPage } from "./entity.ts";
+import { contentOf, contentReader, listPages, requirePage, type StoredPage } from "./pages.ts";
 import { NewPage, PageChanges, PageFilters, PageOfVersion, PageSlug } from "./params.ts";
 
 /** The wikis of projects or groups in the API, and who may read and write them. */
@@ -46,7 +45,8 @@ const reading = ({ word, path, plan, reader, container }: WikisOf) => ({
       const budget = answerBudget(setHeader);
       const views = await page.slice(async (wanted) => {
         const { rows, ...slice } = await listPages(repository, wanted);
-        return { ...slice, rows: await viewsOf(repository, rows, params.with_content === true, budget) };
+        const read = params.with_content ? contentReader(repository, seen) : undefined;
+        return { ...slice, rows: await viewsOf(rows, budget, read) };
       });
       return [...views];
     },
@@ -65,7 +65,7 @@ const reading = ({ word, path, plan, reader, container }: WikisOf) => ({
       if (!wiki?.repository) throw missing("Wiki page");
       const repository = await repositoryOf(services, wiki.repository, consumer);
       const page = await requirePage(repository, params.slug, params.version);
-      return { ...identityOf(page), content: await contentOf(repository, page), encoding: ENCODING };
+      return presentPage(page, (await contentOf(repository, page, seen)).toString());
     },
   }),
 });
@@ -82,10 +82,8 @@ const writing = ({ word, path, plan, writer, container }: WikisOf) => {
       returns: WikiPage,
       audit: "wiki_page_created",
       maxBodyBytes: MAX_COMMIT_BODY_BYTES,
-      async handle({ params, ...write }) {
-        const wiki = await writableWiki(write.databases, container(write), write.actor);
-        return createPage(wiki.container, write, params);
-      },
+      handle: async ({ params, ...write }) =>
+        createPage(await writableWiki(write.databases, container(write), write.actor), write, params),
     }),
 
     update: endpoint({
@@ -129,13 +127,11 @@ async function writableWiki(db: Databases, container: WikiContainer, actor: Acto
   return wiki;
 }
 
-const identityOf = ({ format, slug, title }: StoredPage) => ({ format, slug, title });
-
-/** Content is left out when the answer would be too long. */
-const viewsOf = (repository: Repository, pages: readonly StoredPage[], withContent: boolean, budget: AnswerBudget) =>
+/** Content that may not fit into the answer is left out. */
+const viewsOf = (pages: readonly StoredPage[], budget: AnswerBudget, read?: ReturnType<typeof contentReader>) =>
   fitRows(budget, pages, async (page) => {
-    const short = () => identityOf(page);
-    if (!withContent) return [short];
-    const content = await contentOf(repository, page);
-    return [() => ({ ...identityOf(page), content, encoding: ENCODING }), short];
+    const short = () => presentListedPage(page);
+    const content = await read?.(page);
+    if (read && content === undefined) budget.markTruncated();
+    return content === undefined ? [short] : [() => presentPage(page, content), short];
   });

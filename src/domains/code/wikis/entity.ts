@@ -1,8 +1,8 @@
 import Type, { type Static } from "typebox";
-import { FORMATS } from "./formats.ts";
+import { FORMATS, type PageFile } from "./formats.ts";
 
 /** Content that is not UTF-8 is shown with replacement characters. */
-export const ENCODING = "UTF-8";
+const ENCODING = "UTF-8";
 
 const page = {
   format: Type.Enum(Object.keys(FORMATS)),
@@ -22,3 +22,13 @@ export const ListedWikiPage = Type.Object(
   { ...page, ...Type.Partial(Type.Object(content)).properties },
   { additionalProperties: false, title: "ListedWikiPage" },
 );
+
+type ListedWikiPage = Static<typeof ListedWikiPage>;
+
+export const presentListedPage = ({ format, slug, title }: PageFile): ListedWikiPage => ({ format, slug, title });
+
+export const presentPage = (page: PageFile, content: string): WikiPage => ({
+  ...presentListedPage(page),
+  content,
+  encoding: ENCODING,
+});

@@ -1,17 +1,15 @@
-import { readBlob } from "#git/objects/blobs.ts";
 import { resolveCommit } from "#git/objects/names.ts";
 import { entriesBelow, filterEntries, readTree, type TreeEntry } from "#git/objects/trees.ts";
 import type { Repository } from "#git/storages/storage.ts";
 import { MAX_TOTAL } from "#db/lists/list-page.ts";
 import type { Slice, SliceRequest } from "#http/paging.ts";
-import { missing, Refusal } from "#lib/refusal.ts";
+import { missing } from "#lib/refusal.ts";
+import { MAX_ANSWER_BYTES } from "#domains/code/repository/answer-budget.ts";
+import { bytesForJson } from "#domains/code/repository/raw.ts";
 import { ONLY_BRANCH } from "#domains/storage/repositories/location.ts";
 import { type PageFile, pageFile } from "./formats.ts";
 
 const HEAD = `refs/heads/${ONLY_BRANCH}`;
-/** A larger file is no page that anybody reads; git has it. */
-const MAX_PAGE_BYTES = 4 * 1024 * 1024;
-
 /** A page, and the object that holds its content. */
 export interface StoredPage extends PageFile {
   readonly id: string;
@@ -53,13 +51,24 @@ export async function requirePage(...asked: Parameters<typeof findPage>): Promis
   return page;
 }
 
-export async function contentOf(repository: Repository, { id }: StoredPage): Promise<string> {
+/** Reserves memory for what a request reads. */
+interface Reader {
+  reserveMemory(bytes: number): void;
+}
+
+/** The content of a page as bytes, which need not be UTF-8. */
+export async function contentOf(repository: Repository, { id }: StoredPage, reader: Reader): Promise<Buffer> {
   const info = await repository.objects.info(id);
-  if (info && info.size > MAX_PAGE_BYTES) {
-    throw new Refusal(
-      "too large",
-      `The page has ${info.size} bytes, more than fit into JSON; clone the wiki to read it`,
-    );
-  }
-  return (await readBlob(repository, id))?.toString() ?? "";
+  return info ? bytesForJson(repository, info, reader, "clone the wiki to read it") : Buffer.alloc(0);
+}
+
+/** Reads the content of pages one by one, as long as all of it together may fit into an answer. */
+export function contentReader(repository: Repository, reader: Reader) {
+  let left = MAX_ANSWER_BYTES;
+  return async ({ id }: StoredPage): Promise<string | undefined> => {
+    const info = await repository.objects.info(id);
+    if (!info || info.size > left) return undefined;
+    left -= info.size;
+    return (await bytesForJson(repository, info, reader)).toString();
+  };
 }

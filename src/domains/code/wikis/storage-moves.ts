@@ -1,6 +1,7 @@
 import Type from "typebox";
 import { forAdministrators, inGroup } from "#access/containers.ts";
 import { fullPath } from "#domains/foundation/namespaces/queries.ts";
+import { GroupId } from "#domains/organization/groups/params.ts";
 import { movable } from "#domains/storage/moves/endpoints.ts";
 import { addWiki, wikiTarget } from "./repository.ts";
 
@@ -15,7 +16,7 @@ export const GROUP_MOVES = movable({
   many: "groups",
   all: "/group_repository_storage_moves",
   path: "/groups/:id",
-  id: Type.String({ description: "Id or full path" }),
+  id: GroupId.properties.id,
   plan: "premium",
   type: "Group",
   shown: GroupIdentity,

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { wikiRepository } from "#git/storages/storage.ts";
 import { runWorker } from "#jobs/worker.ts";
@@ -115,6 +116,47 @@ describe("wikis", () => {
       assert.deepEqual(await slugs(wikis, on.owner), ["Home-port"]);
     });
   }
+
+  test("what people push is shown as far as it fits, and kept as it is", async () => {
+    const project = await on.project();
+    const wikis = `/projects/${project.id}/wikis`;
+    await post(wikis, on.owner, { title: "Home", content: "x" });
+    const copy = await workingCopy();
+    await gitOutput(["clone", "--quiet", address(`${project.path}.wiki`, on.owner), "wiki"], { cwd: copy });
+    const wiki = `${copy}/wiki`;
+    const latin = Buffer.from("caf\xe9\n", "latin1");
+    await writeFile(`${wiki}/latin.md`, latin);
+    await writeFile(`${wiki}/long.md`, "x".repeat(5 * 2 ** 20));
+    await writeFile(`${wiki}/huge.md`, "x".repeat(11 * 2 ** 20));
+    await commit(wiki);
+    assert.equal((await git(["push", "--quiet", "origin", "main"], { cwd: wiki })).code, 0);
+    const listed = await get(`${wikis}?with_content=true`, on.owner);
+    assert.deepEqual(
+      listed.body.map((page: { slug: string; content?: string }) => [page.slug, page.content?.length]),
+      [
+        ["Home", 1],
+        ["huge", undefined],
+        ["latin", 5],
+        ["long", undefined],
+      ],
+    );
+    assert.equal(listed.headers["x-truncated"], "true");
+    assert.equal((await get(`${wikis}/long`, on.owner)).body.content.length, 5 * 2 ** 20);
+    const tooLong = await get(`${wikis}/huge`, on.owner);
+    assert.deepEqual([tooLong.status, /clone the wiki/.test(tooLong.text)], [413, true]);
+
+    // A page that only moves keeps bytes that are no UTF-8; one that stays the same is not written.
+    assert.equal((await put(`${wikis}/latin`, on.owner, { title: "French" })).body.slug, "French");
+    assert.equal((await put(`${wikis}/French`, on.owner, { format: "markdown" })).status, 200);
+    await gitOutput(["pull", "--quiet"], { cwd: wiki });
+    assert.deepEqual(await readFile(`${wiki}/French.md`), latin);
+    assert.equal(await gitOutput(["log", "--format=%s", "-1"], { cwd: wiki }), "Update page: latin");
+    for (const title of ["/", "//", " / "]) {
+      const { status } = await post(wikis, on.owner, { title, content: "x" });
+      assert.equal(status, 400, title);
+      assert.equal((await put(`${wikis}/Home`, on.owner, { title })).status, 400, title);
+    }
+  });
 
   test("a wiki without pages cannot be cloned, nor can one that the caller may not see", async () => {
     const { path } = await on.project();
