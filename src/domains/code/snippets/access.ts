@@ -5,7 +5,7 @@ import { bigints, type Lookup } from "#db/loader.ts";
 import { forbidden, missing } from "#lib/refusal.ts";
 import { ONLY_BRANCH } from "#domains/storage/repositories/location.ts";
 
-interface SnippetRow {
+interface StoredSnippet {
   readonly id: number;
   readonly title: string;
   readonly visibility: number;
@@ -22,12 +22,12 @@ interface SnippetRow {
 }
 
 /** A snippet that a caller may see. */
-export interface SnippetSeen extends SnippetRow {
+export interface SnippetSeen extends StoredSnippet {
   /** The project that it is in. */
   readonly project: ProjectSeen | undefined;
 }
 
-const snippetLookup: Lookup<number, SnippetRow> = {
+const snippetLookup: Lookup<number, StoredSnippet> = {
   text: `
     select s.id, s.title, s.visibility, s.project_id, s.author_id, '${ONLY_BRANCH}' as default_branch,
       r.id as repository_id, r.storage as repository_storage, r.disk_path as repository_path,
@@ -46,14 +46,14 @@ export async function visibleSnippet(db: Databases, actor: Actor | null, id: num
   return row && maySee(actor, row, project) ? { ...row, project } : undefined;
 }
 
-function maySee(actor: Actor | null, snippet: SnippetRow, project: ProjectSeen | undefined): boolean {
+function maySee(actor: Actor | null, snippet: StoredSnippet, project: ProjectSeen | undefined): boolean {
   const isOpen = isAdministrator(actor) || isAuthor(actor, snippet) || openTo(actor, snippet.visibility);
   if (snippet.project_id === null) return isOpen;
   if (!project || !mayUse(actor, project, "snippets")) return false;
   return isOpen || hasRole(actor, project, "guest");
 }
 
-const isAuthor = (actor: Actor | null, { author_id }: SnippetRow) => actor !== null && actor.user.id === author_id;
+const isAuthor = (actor: Actor | null, { author_id }: StoredSnippet) => actor !== null && actor.user.id === author_id;
 
 /** Why a caller who sees a snippet may not change it, or undefined. */
 export function changeProblem(actor: Actor | null, snippet: SnippetSeen): string | undefined {

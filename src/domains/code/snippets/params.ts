@@ -1,10 +1,11 @@
 import Type, { type Static, type TProperties } from "typebox";
-import { DateTime, Id, Line, Nullable } from "#http/params/vocabulary.ts";
-import { Content, FilePath, Path, Revision } from "#domains/code/commits/params.ts";
+import { DateTime, Id, Line, Nullable, Text } from "#http/params/vocabulary.ts";
+import { Content, FilePath, Revision } from "#domains/code/commits/params.ts";
 import { VisibilityName } from "#domains/organization/projects/entity.ts";
 import { ProjectId } from "#domains/organization/projects/params.ts";
 
 const MAX_FILES = 10;
+const Path = Text(255);
 /** As long as the database accepts. */
 const MAX_DESCRIPTION = 20_000;
 

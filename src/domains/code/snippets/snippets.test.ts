@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { snippetRepository } from "#git/storages/storage.ts";
 import { runWorker } from "#jobs/worker.ts";
+import { authenticateJob } from "#access/authenticate.ts";
+import { auditEntry } from "#http/audit.ts";
+import type { AuditTarget } from "#http/endpoint.ts";
+import { BACKGROUND } from "#lib/consumer.ts";
 import { pushEntry } from "#domains/code/repository/audit.ts";
 import { createIntent } from "#domains/storage/pushes/intents.ts";
 import { completePush, reconcilePushes } from "#domains/storage/pushes/reconcile.ts";
@@ -13,6 +18,8 @@ import { git, gitOutput, workingCopy } from "#test/support/git.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 import { commit, type Pushing, pushingApp } from "#test/support/pushing.ts";
 import { until } from "#test/support/until.ts";
+import { requireSnippet } from "./access.ts";
+import { changeSnippet } from "./actions.ts";
 
 describe("snippets", () => {
   let on: Pushing;
@@ -248,6 +255,45 @@ describe("snippets", () => {
       // The process was only slow.
       await completePush(on.app.services, { intent, repository: access.repository, done: changes });
       assert.deepEqual(await eventsOf(id), ["snippet_created", "repository_pushed"]);
+    });
+
+    test("show names of files only so far, however long those are that were pushed", async () => {
+      const { id } = await make();
+      const copy = await cloned(`snippets/${id}`, on.owner);
+      for (let at = 0; at < 30; at++) await writeFile(join(copy, `${at}-${"n".repeat(200)}.md`), "x");
+      await commit(copy);
+      assert.equal((await git(["push", "--quiet", "origin", "main"], { cwd: copy })).code, 0);
+      const { body } = await get(`/snippets/${id}`, on.owner);
+      assert.ok(body.files.length >= 15 && body.files.length < 20, String(body.files.length));
+      const file_name = "n".repeat(256);
+      assert.equal((await post("/snippets", on.owner, { title: "x", file_name, content: "x" })).status, 400);
+    });
+
+    test("keep their title if their author may no longer change them after the commit", async () => {
+      const project = await on.project();
+      const author = await on.member(project, "reporter");
+      const { id } = await make({}, author, `/projects/${project.id}/snippets`);
+      const { db } = on.app.services;
+      const seen = await requireSnippet(db, { actor: await authenticateJob(db, author.id) }, id);
+      const removeAuthor = () => db.write.deleteFrom("members").where("user_id", "=", author.id).execute();
+      let asked = 0;
+      const write = {
+        services: on.app.services,
+        databases: db,
+        actor: await authenticateJob(db, author.id),
+        consumer: BACKGROUND,
+        // The commit asks first, and then the change of the title.
+        async reauthenticate() {
+          if (++asked === 2) await removeAuthor();
+          return authenticateJob(db, author.id);
+        },
+        auditEntry: (target: AuditTarget) =>
+          auditEntry("snippet_updated", null, { address: null, requestId: "one" }, target),
+      };
+      await assert.rejects(changeSnippet(seen, write, { title: "Too late", content: "In time\n" }), /Not Found/);
+      const { body } = await get(`/snippets/${id}`, on.owner);
+      assert.equal(body.title, "Knots");
+      assert.equal((await get(`/snippets/${id}/raw`, on.owner)).text, "In time\n");
     });
 
     test("go with their repository", async () => {
