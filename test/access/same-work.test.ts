@@ -105,6 +105,12 @@ describe("a hidden thing takes the same work as an absent one", () => {
       await compare(`${SITE}/${project.path}.git/${GIT}`, `${SITE}/${absent}.git/${GIT}`);
   });
 
+  test("URLs of wikis", async () => {
+    for (const absent of [`${word()}/${word()}`, `${group.path}/${word()}`])
+      await compare(`${SITE}/${project.path}.wiki.git/${GIT}`, `${SITE}/${absent}.wiki.git/${GIT}`);
+    await compare(`${SITE}/${group.path}.wiki.git/${GIT}`, `${SITE}/${word()}.wiki.git/${GIT}`);
+  });
+
   test("projects that did not enable a deploy key", async () => {
     const key = { id: ABSENT, title: "Robot", user_id: stranger.id };
     const of = async (path: string) => {

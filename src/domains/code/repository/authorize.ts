@@ -12,11 +12,22 @@ export const noRepository = () =>
 export async function authorize(
   services: Services,
   principal: Principal,
+  owned: Owned,
+  need: RepositoryNeed,
+  consumer: Consumer,
+): Promise<RepositoryAccess> {
+  await owned.kind.refuse(services.db, principal, owned.owner, need);
+  return accessTo(services, principal, owned, need, consumer);
+}
+
+/** The same after an access rule has decided it for the same request. */
+export async function accessTo(
+  services: Services,
+  principal: Principal,
   { kind, owner }: Owned,
   need: RepositoryNeed,
   consumer: Consumer,
 ): Promise<RepositoryAccess> {
-  await kind.refuse(services.db, principal, owner, need);
   const maxInputBytes = need === "read" ? undefined : await kind.maxInputBytes(services, owner);
   const repository = await repositoryOf(services, owner, consumer);
   return { principal, kind, owner, repository, ...(maxInputBytes !== undefined && { maxInputBytes }) };

@@ -8,8 +8,8 @@ import type { Owned } from "#domains/storage/pushes/access.ts";
 import { ownerAt } from "./owners.ts";
 
 const RULES: Readonly<Record<CodeNeed, string>> = {
-  read: "anyone who may see the project and read its code; to push, at least Developer",
-  push: "at least Developer of the project, unless it is archived",
+  read: "anyone who may read the code of the project, the wiki or the snippet; to push, whoever may change it",
+  push: "at least Developer of the project or wiki, or who may change the snippet, unless it is archived",
 };
 const SCOPES: Readonly<Record<CodeNeed, readonly Scope[]>> = {
   read: ["read_repository", "write_repository"],

@@ -36,11 +36,10 @@ async function wikiAt(db: Databases, principal: Principal, path: string): Promis
   const { base } = /^(?<base>.+)\.wiki$/.exec(path)?.groups ?? {};
   // Only the API accepts ids in place of paths.
   if (base === undefined || /^\d+$/.test(base)) return undefined;
-  const { id } = await resolveProject(db, base);
+  const [project, group] = await Promise.all([resolveProject(db, base), resolveNamespace(db, base)]);
+  // Both are looked up in any case: the time must not tell a hidden one from a missing one.
   const wiki =
-    id === 0
-      ? await wikiSeenBy(db, principal, "group", (await resolveNamespace(db, base)).id)
-      : await wikiSeenBy(db, principal, "project", id);
+    (await wikiSeenBy(db, principal, "project", project.id)) ?? (await wikiSeenBy(db, principal, "group", group.id));
   return wiki && ofWiki(wiki);
 }
 

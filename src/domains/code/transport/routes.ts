@@ -4,12 +4,16 @@ import { endpoint, plain } from "#http/endpoint.ts";
 import { overHttp, requirePush } from "./access.ts";
 import { receivePush } from "#domains/storage/pushes/receive.ts";
 import { PUSHED } from "#domains/code/repository/audit.ts";
-import { authorize } from "#domains/code/repository/authorize.ts";
+import { accessTo, authorize } from "#domains/code/repository/authorize.ts";
 import { reauthorized } from "#domains/code/repository/reauthorize.ts";
 import { advertise, fetchPack, requireType } from "./packs.ts";
 
 const git = { mount: "root", errors: "git", limit: "git" } as const;
-const ProjectPath = Type.Object({ project: Type.String({ description: "Full path of the project" }) });
+const ProjectPath = Type.Object({
+  project: Type.String({
+    description: "Path of the repository: of a project, of a wiki with `.wiki`, or of a snippet",
+  }),
+});
 const service = Type.Enum(["git-upload-pack", "git-receive-pack"]);
 
 export const repositories = {
@@ -24,7 +28,9 @@ export const repositories = {
     async handle({ services, principal, consumer, owned, params, header, setHeader, gone, failed }) {
       const pushes = params.service === "git-receive-pack";
       if (pushes) requirePush(principal);
-      const access = await authorize(services, principal, owned, pushes ? "push" : "read", consumer);
+      const access = pushes
+        ? await authorize(services, principal, owned, "push", consumer)
+        : await accessTo(services, principal, owned, "read", consumer);
       setHeader("cache-control", "no-cache");
       setHeader("content-type", `application/x-${params.service}-advertisement`);
       const protocol = protocolOf(header("git-protocol"));
@@ -46,7 +52,7 @@ export const repositories = {
     returns: plain("application/x-git-upload-pack-result"),
     async handle({ services, principal, consumer, owned, body, header, setHeader, gone, failed }) {
       requireType(header("content-type"), "git-upload-pack");
-      const access = await authorize(services, principal, owned, "read", consumer);
+      const access = await accessTo(services, principal, owned, "read", consumer);
       setHeader("cache-control", "no-cache");
       const protocol = protocolOf(header("git-protocol"));
       return fetchPack(access, body, { protocol, signal: gone(), failed });
@@ -79,7 +85,7 @@ export const repositories = {
       auditEntry,
     }) {
       requireType(header("content-type"), "git-receive-pack");
-      const granted = await authorize(services, principal, owned, "receive", consumer);
+      const granted = await accessTo(services, principal, owned, "receive", consumer);
       const access = reauthorized(services, granted, reauthenticate);
       setHeader("cache-control", "no-cache");
       const answer = await receivePush(services, access, body, {
