@@ -76,8 +76,8 @@ export async function startAttempt(
   jobId: string,
 ): Promise<Attempt | undefined> {
   const { rows } = await sql<MoveRow>`
-    select m.id, m.state, m.attempt, m.job_id, m.repository_id, m.project_id, m.snippet_id, m.group_id, m.destination_storage,
-      r.storage, r.disk_path, coalesce(r.read_only_until > now(), false) as leased,
+    select m.id, m.state, m.attempt, m.job_id, m.repository_id, m.project_id, m.snippet_id, m.group_id,
+      m.destination_storage, r.storage, r.disk_path, coalesce(r.read_only_until > now(), false) as leased,
       r.pushed_at is not null and r.beginning is null as has_content
     from repository_storage_moves m join repositories r on r.id = m.repository_id
     where m.id = ${move_id} for update of r, m`.execute(tx);

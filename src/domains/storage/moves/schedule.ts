@@ -69,7 +69,7 @@ async function lockRepositories(tx: Tx, condition: RawBuilder<unknown>): Promise
   const { rows } = await sql<Moving>`
     select id, coalesce(project_id, wiki_project_id) as project_id, snippet_id, wiki_group_id as group_id, storage,
       disk_path
-    from repositories where ${condition} for update`.execute(tx);
+    from repositories where ${condition} order by id for update`.execute(tx);
   return rows;
 }
 

@@ -12,15 +12,14 @@ export const repositoryRemoval = {
 
 /** Deletes projects with their snippets, and queues the removal of all their repositories: the only way to delete one. */
 export async function deleteProjects(tx: Tx, jobs: Jobs, condition: RawBuilder<unknown>) {
-  const ids = await deleteOwners(tx, jobs, "projects", condition, async (projectIds) => {
-    await deleteSnippets(tx, jobs, sql`project_id = any(${projectIds}::bigint[])`);
-  });
-  return ids.length;
+  await deleteOwners(tx, jobs, "projects", condition, (ids) =>
+    deleteSnippets(tx, jobs, sql`project_id = any(${ids}::bigint[])`),
+  );
 }
 
 /** Deletes snippets and queues the removal of their repositories; returns how many there were. */
 export async function deleteSnippets(tx: Tx, jobs: Jobs, condition: RawBuilder<unknown>): Promise<number> {
-  return (await deleteOwners(tx, jobs, "snippets", condition)).length;
+  return deleteOwners(tx, jobs, "snippets", condition);
 }
 
 /** Deletes groups and queues the removal of their wikis; nothing else is left in them. */
@@ -40,8 +39,8 @@ async function deleteOwners(
   jobs: Jobs,
   table: keyof typeof COLUMNS,
   condition: RawBuilder<unknown>,
-  beforehand?: (ids: readonly number[]) => Promise<void>,
-): Promise<number[]> {
+  beforehand?: (ids: readonly number[]) => Promise<unknown>,
+): Promise<number> {
   const owners = sql.table(table);
   // Locked first: a move that ends meanwhile changes where a repository is.
   const { rows } = await sql<{ id: number }>`
@@ -55,5 +54,5 @@ async function deleteOwners(
   for (const [storage, rowsThere] of Map.groupBy(repositories, (row) => row.storage)) {
     await jobs.add(tx, repositoryRemoval, { storage, paths: rowsThere.map((row) => row.disk_path) });
   }
-  return ids;
+  return ids.length;
 }
