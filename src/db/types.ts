@@ -4,6 +4,57 @@ import type { ColumnType, Generated, GeneratedAlways } from "kysely";
 /** Only objects can be written: the driver would send an array as a PostgreSQL array. */
 type JsonObject = Readonly<Record<string, unknown>>;
 
+interface AlertCountersTable {
+  project_id: number;
+  last_iid: number;
+}
+
+interface AlertIntegrationKeysTable {
+  digest: Buffer;
+  integration_id: number;
+  expires_at: string | null;
+}
+
+interface AlertIntegrationsTable {
+  id: Generated<number>;
+  project_id: number;
+  type: "http" | "prometheus" | "incident_management";
+  name: string;
+  active: boolean;
+  endpoint_identifier: string | null;
+  external_url: string | null;
+  payload_example: string | null;
+  payload_attribute_mappings: ColumnType<unknown, JsonObject | undefined, JsonObject>;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
+interface AlertsTable {
+  id: Generated<number>;
+  project_id: number;
+  integration_id: number | null;
+  iid: number;
+  event_count: Generated<number>;
+  status: Generated<number>;
+  severity: number;
+  started_at: string;
+  ended_at: string | null;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+  fingerprint: Buffer | null;
+  title: string;
+  description: string | null;
+  service: string | null;
+  monitoring_tool: string | null;
+  hosts: Generated<string[]>;
+  environment_name: string | null;
+  runbook: string | null;
+  query: string | null;
+  grouped_by: ColumnType<unknown, JsonObject, JsonObject>;
+  payload: string;
+  search_text: GeneratedAlways<string>;
+}
+
 interface AuditEventsTable {
   id: Generated<number>;
   created_at: Generated<string>;
@@ -769,6 +820,10 @@ interface VerifiedDomainsTable {
 }
 
 export interface Database {
+  alert_counters: AlertCountersTable;
+  alert_integration_keys: AlertIntegrationKeysTable;
+  alert_integrations: AlertIntegrationsTable;
+  alerts: AlertsTable;
   audit_events: AuditEventsTable;
   award_emoji: AwardEmojiTable;
   clusters: ClustersTable;
