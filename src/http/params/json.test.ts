@@ -111,6 +111,18 @@ describe("JSON parameters", () => {
 });
 
 describe("JSON of third parties", () => {
+  it("keeps the digits of integers that are too long for a number", () => {
+    const text =
+      '{"id":12345678901234567891,"exact":9007199254740991,"text":"12345678901234567","f":0.1234567890123457}';
+    assert.deepEqual(
+      { ...(ingest(text) as object) },
+      {
+        ...{ id: "12345678901234567891", exact: 9007199254740991, text: "12345678901234567", f: 0.1234567890123457 },
+      },
+    );
+    assert.deepEqual({ ...(parse(`{"id":${String(2n ** 60n)}}`) as object) }, { id: 2 ** 60 });
+  });
+
   it("is repaired if its text is invalid", () => {
     assert.deepEqual(ingest('{"a\\u0000":"b\\u0000c","d":["\\ud800x"],"\\udc00":1}'), {
       "a\uFFFD": "b\uFFFDc",
