@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Kysely, PostgresDialect, type Transaction } from "kysely";
 import { BACKGROUND, type Consumer } from "#lib/consumer.ts";
+import { type Batches, openBatches } from "./batches.ts";
 import { isStalePlan, worthRetrying } from "./errors.ts";
 import type { Log } from "./log.ts";
 import { createPartitions, partitionsAhead, type PartitionsAhead } from "./partitions.ts";
@@ -22,6 +23,8 @@ export interface Databases {
   /** The primary, one statement at a time. */
   readonly write: Db;
   readonly point: PointReads;
+  /** Writes a row together with others that arrive at the same time. */
+  readonly batched: Batches["write"];
   /** Runs `work` in one transaction; after a deadlock or a serialization failure all of it runs again. */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Runs `work` on behalf of a consumer, who is charged for the connections that it takes. */
@@ -91,11 +94,14 @@ export function openDatabase({
   });
   const point = openPointConnections(pointConfig, pipelined, names, log);
 
+  const batches = openBatches(connectionConfig(session), names, log);
+
   return {
     read: db,
     readAnew: kyselyWith(noNames),
     write: db,
     point,
+    batched: batches.write,
     transaction: (inner) => retried(() => db.transaction().execute((tx) => work.runInTransaction(() => inner(tx)))),
     onBehalfOf: work.run,
     async createPartitions() {
@@ -110,7 +116,7 @@ export function openDatabase({
     statementCount: () => names.count(),
     poolUsage: main.usage,
     async close() {
-      await Promise.all([main.end(), anonymous.end(), point.close()]);
+      await Promise.all([main.end(), anonymous.end(), point.close(), batches.close()]);
     },
   };
 }

@@ -49,6 +49,13 @@ export function lostConnection(error: unknown): boolean {
 export const worthRetrying = (error: unknown): boolean =>
   error instanceof DatabaseError && (error.code === "40P01" || error.code === "40001");
 
+/** Whether a statement failed by what one row holds or refers to, so that it may succeed without that row. */
+export const isRefusedRow = (error: unknown): boolean =>
+  error instanceof DatabaseError && /^2[23]/.test(error.code ?? "");
+
+/** Whether a lock was not granted in time. */
+export const isLockTimeout = (error: unknown): boolean => error instanceof DatabaseError && error.code === "55P03";
+
 /** Whether a migration changed the columns of a statement that this connection prepared before it. */
 export const isStalePlan = (error: unknown): boolean =>
   error instanceof DatabaseError &&
