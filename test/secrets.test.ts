@@ -5,6 +5,7 @@ import { type TestApp, type TestUser, testApp } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
 
 const CARRIED = `flpat-${"canary".repeat(5)}`;
+const KEY = `flak-${"canary".repeat(5)}`;
 const DIGEST = "canary-digest-of-a-password";
 
 /** The responses, the log and the audit log of all operations are searched in the sweep. */
@@ -24,10 +25,11 @@ describe("secrets are not logged", () => {
     await app.get(`/personal_access_tokens/${CARRIED}`, { token: CARRIED, headers: { sudo: CARRIED } });
     await app.post("/users", { payload: { private_token: CARRIED, password: CARRIED } });
     await app.get(`/nowhere/${CARRIED}?x=${CARRIED}`, { headers: { authorization: `Basic ${btoa(`x:${CARRIED}`)}` } });
-    assert.ok(app.logged.length >= 6);
+    await app.post(`/g/p/alerts/notify/x/${KEY}.json?${KEY}`, { headers: { authorization: `Bearer ${KEY}` } });
+    assert.ok(app.logged.length >= 7);
     const text = app.logged.join("");
     assert.ok(!text.includes("canarycanary"));
-    assert.doesNotMatch(text, /flpat-[\w-]{20,}/);
+    assert.doesNotMatch(text, /fl(?:pat|ak)-[\w-]{20,}/);
   });
 
   test("with the row of a statement that failed", async () => {

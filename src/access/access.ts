@@ -33,6 +33,14 @@ export interface Origin {
   readonly agent: string;
 }
 
+/** A request that shows a secret which is no token of a user. */
+interface KeyHolder {
+  readonly db: Databases;
+  /** The token of Bearer, or the password of Basic authentication. */
+  readonly secret: string | undefined;
+  readonly path: Readonly<Record<string, string>>;
+}
+
 /** Which kinds of principals a rule admits. A kind that is left out is a type error, so that each rule decides on it. */
 export type Admission = Readonly<Record<PrincipalKind, boolean>>;
 
@@ -49,6 +57,7 @@ export const USERS = {
   "user by SSH key": false,
   "user by job": false,
   "deploy key": false,
+  "integration key": false,
 } as const satisfies Admission;
 
 export const USERS_AND_ANONYMOUS = { ...USERS, anonymous: true } as const satisfies Admission;
@@ -64,6 +73,8 @@ export interface Access<Granted extends object> {
   readonly forGit?: true;
   /** A statement that reads more than the usual columns of the caller, so that one read is enough. */
   readonly findToken?: FindToken;
+  /** For keys that are no tokens of users: finds the principal by the secret, in place of tokens and sessions. */
+  readonly authenticateKey?: (holder: KeyHolder) => Promise<Principal>;
   /** For signing in and mailed links: an existing session is ignored, and requests of other sites are refused. */
   readonly signsIn?: true;
   /** Tokens and cookies are neither looked up nor refused. */

@@ -36,7 +36,7 @@ export interface TokenRow extends ActingUser {
  * Who asks for something, by the credential that they showed. A further kind joins this union, and the compiler then
  * names every rule that has not decided whether it admits it.
  */
-export type Principal = Anonymous | UserByToken | UserBySession | UserBySshKey | UserByJob | DeployKey;
+export type Principal = Anonymous | UserByToken | UserBySession | UserBySshKey | UserByJob | DeployKey | IntegrationKey;
 export type PrincipalKind = Principal["kind"];
 
 /** A principal who is a user, with the levels and the visibility that their account has. */
@@ -84,16 +84,34 @@ export interface DeployKey {
   readonly key: { readonly id: number; readonly title: string; readonly user_id: number };
 }
 
+/** A key by which a monitoring tool sends alerts to a project. */
+export interface IntegrationKey {
+  readonly kind: "integration key";
+  readonly integration: {
+    readonly id: number;
+    readonly project_id: number;
+    /** As stored: only the reader of payloads knows their shape. */
+    readonly payload_attribute_mappings: unknown;
+    /** Why it may not send alerts at present. */
+    readonly problem: string | null;
+  };
+}
+
 export const ANONYMOUS: Anonymous = { kind: "anonymous" };
 
 /** The user who acts; null for a principal without an account, who has no level anywhere. */
 export const actorOf = (principal: Principal): Actor | null => ("user" in principal ? principal : null);
 
+export const isUserOrAnonymous = (principal: Principal): principal is Actor | Anonymous =>
+  principal.kind === "anonymous" || "user" in principal;
+
 export const isAdministrator = (actor: Actor | null) => actor?.user.admin === true;
 
 /** The name under which a principal is charged for what it uses; all credentials of a user share one. */
-export const principalName = (principal: Actor | DeployKey): string =>
-  "user" in principal ? `user ${principal.user.id}` : `deploy key ${principal.key.id}`;
+export function principalName(principal: Exclude<Principal, Anonymous>): string {
+  if ("user" in principal) return `user ${principal.user.id}`;
+  return "key" in principal ? `deploy key ${principal.key.id}` : `integration ${principal.integration.id}`;
+}
 
 /** Whether two principals are the same account by the same credential; a key or a username can change hands. */
 export const isSamePrincipal = (one: Principal, other: Principal): boolean => identityOf(one) === identityOf(other);
@@ -112,6 +130,8 @@ function identityOf(principal: Principal): string {
       return `${principal.kind} ${principal.user.id}`;
     case "deploy key":
       return `${principal.kind} ${principal.key.id}`;
+    case "integration key":
+      return `${principal.kind} ${principal.integration.id}`;
   }
 }
 

@@ -10,7 +10,7 @@ import { type Consumer, consumerOf } from "#lib/consumer.ts";
 import type { Charge } from "#lib/memory-budget.ts";
 import type { Budget } from "#limits/rate-limits.ts";
 import type { Meter } from "#metrics/http.ts";
-import { TOKEN_PREFIX } from "#lib/secrets.ts";
+import { withoutSecrets } from "#lib/secrets.ts";
 import type { Constraints } from "#db/errors.ts";
 import { errorResponse, gitErrorResponse } from "./errors.ts";
 import { ignoredHeader } from "./ignored.ts";
@@ -290,11 +290,11 @@ function record(
     token_id: actor?.kind === "user by token" ? actor.token.id : undefined,
     session_id: actor?.kind === "user by session" ? actor.session.id : undefined,
     sudoer_id: actor?.sudoer?.id,
+    integration_id: principal.kind === "integration key" ? principal.integration.id : undefined,
   });
 }
 
 function loggedPath(target: string): string {
   const mark = target.indexOf("?");
-  const path = (mark === -1 ? target : target.slice(0, mark)).slice(0, 1024);
-  return path.includes(TOKEN_PREFIX) ? path.replaceAll(/flpat-[^/]+/g, "[token]") : path;
+  return withoutSecrets((mark === -1 ? target : target.slice(0, mark)).slice(0, 1024));
 }

@@ -1,5 +1,5 @@
 import Type, { type TObject, type TProperties, type TSchema } from "typebox";
-import { TOKEN_PREFIX } from "#lib/secrets.ts";
+import { hasSecret } from "#lib/secrets.ts";
 import { isHash, type RawSet } from "./params/raw.ts";
 import { TOKEN_PARAMETERS } from "./request.ts";
 
@@ -14,7 +14,7 @@ export const UNUSED = { "x-unused": true } as const;
 const isUnused = (schema: TSchema) => "x-unused" in schema;
 
 /** Whether this looks like the name of a parameter; anything else may be a value, and is not repeated. */
-const isName = (text: string) => /^[a-z][\w-]{0,63}$/i.test(text) && !text.includes(TOKEN_PREFIX);
+const isName = (text: string) => /^[a-z][\w-]{0,63}$/i.test(text) && !hasSecret(text);
 
 type Finder = (value: unknown, place: (key: string) => string) => readonly string[];
 

@@ -6,7 +6,7 @@ import type { Config } from "#config.ts";
 import { addressIn } from "#lib/networks.ts";
 import { pageOrigin } from "#access/sessions.ts";
 import { badParameter } from "#lib/refusal.ts";
-import { TOKEN_PREFIX } from "#lib/secrets.ts";
+import { hasSecret } from "#lib/secrets.ts";
 import { readCookie } from "./cookies.ts";
 import type { RawSet } from "./params/raw.ts";
 
@@ -65,9 +65,9 @@ export function credentialsOf(
   const tokens: string[] = [];
   const header = headers["private-token"];
   if (header) tokens.push(String(header));
-  const { authorization } = headers;
-  if (authorization && /^bearer /i.test(authorization)) tokens.push(authorization.slice(7).trim());
-  if (forGit && authorization && /^basic /i.test(authorization)) tokens.push(passwordOf(authorization.slice(6)));
+  const { bearer, password } = authorizationOf(request);
+  if (bearer !== undefined) tokens.push(bearer);
+  if (forGit && password !== undefined) tokens.push(password);
   for (const name of TOKEN_PARAMETERS) {
     const parameter = params[name];
     if (typeof parameter === "object" && parameter !== null) throw badParameter(`${name} is invalid`);
@@ -82,6 +82,14 @@ export function credentialsOf(
     foreign: page === "foreign",
     sudo: params["sudo"] ?? headers["sudo"],
     origin,
+  };
+}
+
+/** The secret in the `Authorization` header, by its scheme. */
+export function authorizationOf({ headers: { authorization = "" } }: FastifyRequest) {
+  return {
+    bearer: /^bearer /i.test(authorization) ? authorization.slice(7).trim() : undefined,
+    password: /^basic /i.test(authorization) ? passwordOf(authorization.slice(6)) : undefined,
   };
 }
 
@@ -183,6 +191,6 @@ function addPairs(pairs: string[], name: string, value: unknown) {
   } else {
     const pair = `${name}=${value === null ? "" : encodeURIComponent(String(value))}`;
     // A misspelt name carries a token too, and a JSON body sent as a form is one long name with the token in it.
-    if (!pair.includes(TOKEN_PREFIX)) pairs.push(pair);
+    if (!hasSecret(pair)) pairs.push(pair);
   }
 }

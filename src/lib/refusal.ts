@@ -44,6 +44,7 @@ export const SIGN_IN_KINDS = [
   "session",
   "ssh_key",
   "deploy_key",
+  "integration_key",
   "git_http",
 ] as const;
 export type SignInKind = (typeof SIGN_IN_KINDS)[number];

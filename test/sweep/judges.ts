@@ -48,7 +48,7 @@ const isAsDeclared = each(({ cell, status, headers, payload }) => {
   return payload === "" && type === undefined ? undefined : `an empty body was declared, and it is ${payload}`;
 });
 
-export const TOKEN = /flpat-[\w-]{20,}/;
+export const TOKEN = /fl(?:pat|ak)-[\w-]{20,}/;
 
 /** No password, no digest, and a token only when it was just created. */
 export const keepsSecrets = each(({ cell, headers, payload }, { texts }) => {

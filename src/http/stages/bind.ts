@@ -1,5 +1,5 @@
 import { readBody, readBodyParams, streamBody } from "#http/body.ts";
-import type { HandlerContext } from "#http/endpoint.ts";
+import type { HandlerContext, RawBody } from "#http/endpoint.ts";
 import { consumerFor, type Exchange, goneSignal, reserveMemory } from "#http/exchange.ts";
 import { type PagingInput, readPaging } from "#http/paging.ts";
 import { parseJson } from "#http/params/json.ts";
@@ -21,14 +21,21 @@ export async function bind(
   identity: Identity,
   granted: Granted,
 ): Promise<HandlerContext> {
-  const { raw } = exchange.request;
   const params = await readParams(route, exchange, received);
-  const bytes = typeof route.body === "object" ? await readBody(raw, route.body.bytes) : undefined;
+  const bytes = typeof route.body === "object" ? await readRawBody(exchange, route.body) : undefined;
   // A slow sender may have lost their rights while the body arrived.
   const isLate = received.isBodyDeferred || bytes !== undefined;
   const current = isLate ? await authorize(route, received, await identity.reauthenticate()) : granted;
   if (!route.isRead && !storesInRepositories(route)) countContent(route.services, exchange, lengthOfTexts(params));
   return contextFor(route, exchange, received, identity, current, params, bytes);
+}
+
+/** Reads a body that stays bytes, once there is memory for it. */
+function readRawBody(exchange: Exchange, { bytes: limit }: RawBody): Promise<Buffer> {
+  const { raw } = exchange.request;
+  const { "content-length": length } = raw.headers;
+  reserveMemory(exchange, length === undefined ? limit : Math.min(Number(length), limit));
+  return readBody(raw, limit);
 }
 
 /** Repositories have a quota of their own. */

@@ -1,6 +1,6 @@
 import { type CodeNeed, codeProblem } from "#access/code.ts";
 import { hasRole, type ProjectSeen, projectOfKey, visibleProject } from "#access/containers.ts";
-import { type Actor, actorOf, type Anonymous, type DeployKey, type Principal } from "#access/principal.ts";
+import { actorOf, isUserOrAnonymous, type Principal } from "#access/principal.ts";
 import type { Databases } from "#db/database.ts";
 import { bigints, type Lookup } from "#db/loader.ts";
 import { forbidden } from "#lib/refusal.ts";
@@ -37,10 +37,9 @@ export async function projectSeenBy(db: Databases, principal: Principal, id: num
   return (await linkOf(db, principal, id)) && projectOfKey(db, id);
 }
 
-const isUserOrAnonymous = (principal: Principal): principal is Actor | Anonymous =>
-  principal.kind === "anonymous" || "user" in principal;
-
-const linkOf = (db: Databases, { key }: DeployKey, projectId: number) => deployKeyIn(db, key.id, projectId);
+/** How a project enabled a deploy key; no other credential opens a project without its user. */
+const linkOf = async (db: Databases, principal: Principal, projectId: number) =>
+  principal.kind === "deploy key" ? deployKeyIn(db, principal.key.id, projectId) : undefined;
 
 /** Checks the permissions of the principal, not the state of the repository. */
 async function refuseCode(db: Databases, principal: Principal, project: ProjectSeen, need: CodeNeed) {

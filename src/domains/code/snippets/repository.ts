@@ -1,4 +1,4 @@
-import { actorOf, type Principal } from "#access/principal.ts";
+import { actorOf, isUserOrAnonymous, type Principal } from "#access/principal.ts";
 import type { Databases } from "#db/database.ts";
 import type { AuditTarget } from "#http/endpoint.ts";
 import { forbidden, unauthenticated } from "#lib/refusal.ts";
@@ -51,8 +51,8 @@ const SNIPPET: OwnerKind<SnippetSeen> = {
 
 export const ofSnippet = (snippet: SnippetSeen): Owned => ({ kind: SNIPPET, owner: snippet });
 
-/** Finds a snippet by id if the principal may see it at this moment; a deploy key never does. */
+/** Finds a snippet by id if the principal may see it at this moment; keys never do. */
 export async function snippetSeenBy(db: Databases, principal: Principal, id: number): Promise<SnippetSeen | undefined> {
-  if (principal.kind === "deploy key") return undefined;
+  if (!isUserOrAnonymous(principal)) return undefined;
   return visibleSnippet(db, actorOf(principal), id);
 }

@@ -8,7 +8,7 @@ import {
   visibleProject,
 } from "#access/containers.ts";
 import type { FEATURE_ACCESS } from "#access/features.ts";
-import { type Actor, actorOf, type Principal } from "#access/principal.ts";
+import { type Actor, actorOf, isUserOrAnonymous, type Principal } from "#access/principal.ts";
 import type { Role } from "#access/roles.ts";
 import type { Databases } from "#db/database.ts";
 import { bigints, type Lookup } from "#db/loader.ts";
@@ -72,9 +72,9 @@ export async function wikiOf(db: Databases, container: WikiContainer): Promise<W
   return { container, access_level, repository };
 }
 
-/** Finds the wiki of a container if the principal sees that; deploy keys open no wikis. */
+/** Finds the wiki of a container if the principal sees that; keys open no wikis. */
 export async function wikiSeenBy(db: Databases, principal: Principal, kind: WikiContainer["kind"], id: number) {
-  if (principal.kind === "deploy key") return undefined;
+  if (!isUserOrAnonymous(principal)) return undefined;
   const actor = actorOf(principal);
   if (kind === "project") {
     const seen = await visibleProject(db, actor, id);
