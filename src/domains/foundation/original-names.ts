@@ -3,4 +3,5 @@ export const ORIGINAL_NAMES = {
   jobqueue: "sidekiq",
   tracker_dsn: "sentry_dsn",
   tracker_external_url: "sentry_external_url",
+  platform_environment_name: "gitlab_environment_name",
 } as const;
