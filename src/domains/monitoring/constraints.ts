@@ -1,5 +1,5 @@
 import type { Constraints } from "#db/errors.ts";
-import { badFields, missing } from "#lib/refusal.ts";
+import { badFields, missing, unauthenticated } from "#lib/refusal.ts";
 
 export const monitoringConstraints: Constraints = {
   error_tracking_settings_active_needs_backend: () =>
@@ -7,4 +7,9 @@ export const monitoringConstraints: Constraints = {
   // Another request deleted the project.
   error_tracking_settings_project_id_fkey: () => missing("Project"),
   error_tracking_client_keys_project_id_fkey: () => missing("Project"),
+  alert_integrations_project_id_fkey: () => missing("Project"),
+  // The key ended with its project or integration.
+  alerts_project_id_fkey: () => unauthenticated(),
+  alert_counters_project_id_fkey: () => unauthenticated(),
+  alerts_integration_id_fkey: () => unauthenticated(),
 };

@@ -1,11 +1,12 @@
 import type { Domain } from "#domains/foundation/domain.ts";
+import { alertIntegrations } from "./alert-integrations/routes.ts";
 import { monitoringConstraints } from "./constraints.ts";
 import { monitoringDeletions } from "./deletions.ts";
 import { errorTracking } from "./error-tracking/routes.ts";
 import { seedErrorTracking } from "./seed.ts";
 
 export const monitoring: Domain = {
-  resources: { errorTracking },
+  resources: { alertIntegrations, errorTracking },
   constraints: monitoringConstraints,
   deletions: monitoringDeletions,
   seeds: [seedErrorTracking],
