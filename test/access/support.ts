@@ -30,6 +30,7 @@ export const NO_CHILD: Readonly<Record<string, string>> = {
   "GET /projects/:id/repository/commits/:sha/signature": "no commit has one",
   "GET /snippets/:id/files/:ref/:file_path/raw": "a file is asked for by its name",
   "GET /snippets/:id/repository_storage_moves/:repository_storage_id": "its tests ask for a move of another snippet",
+  "POST /*project/alerts/notify/:slug/:identifier": "its tests send the key of another integration",
 };
 
 /** A response without the parts that always differ. */

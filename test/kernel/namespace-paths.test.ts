@@ -54,7 +54,7 @@ describe("paths that begin with a namespace", () => {
   let port: number;
   before(async () => {
     // The real endpoints have the same paths.
-    const { repositories: _, ...others } = resources;
+    const { repositories: _, alertIngestion: _ingestion, ...others } = resources;
     app = await testApp({ resources: { ...others, rooted } });
     port = await listen(app);
   });

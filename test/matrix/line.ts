@@ -87,6 +87,8 @@ export interface More {
   readonly requestScopes?: string;
   /** The body that git sends instead of parameters. */
   readonly body?: "git-upload-pack" | "git-receive-pack";
+  /** Whether the parameters are sent as a JSON object, to an endpoint that reads its body itself. */
+  readonly asJson?: true;
   /** Whether it leaves no audit row: because it changes nothing, or because its own table says who did it. */
   readonly unaudited?: true | "by oneself";
   /** Whose audit log has a write, if that is the returned object's or the instance's. */

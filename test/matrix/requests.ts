@@ -17,6 +17,7 @@ const LOW_CONCURRENCY = 8;
 const LOOPBACK_ADDRESS = "127.0.0.1";
 const REMOTE_ADDRESS = "203.0.113.7";
 const FORM = "application/x-www-form-urlencoded";
+const JSON_TYPE = "application/json";
 
 /** The response to a cell; `problem` is undefined if it is as expected. */
 export interface Answer {
@@ -215,15 +216,19 @@ export function requestOf(world: World, cell: Cell, setup: CellSetup): InjectOpt
     if (caller.sudo.by === "header") headers["sudo"] = String(target?.id ?? MISSING_ID);
     else query.set("sudo", target?.username ?? MISSING_ID);
   }
-  if (inBody) headers["content-type"] = line.body ? `application/x-${line.body}-request` : FORM;
+  if (inBody)
+    headers["content-type"] = line.body ? `application/x-${line.body}-request` : line.asJson ? JSON_TYPE : FORM;
   return {
     method: verb,
     url: query.size > 0 ? `${path}?${query.toString()}` : path,
     headers,
     remoteAddress: caller.loopback ? LOOPBACK_ADDRESS : REMOTE_ADDRESS,
-    ...(inBody && { payload: line.body ? world.tree.code.bodyOf(line.body) : params.toString() }),
+    ...(inBody && { payload: line.body ? world.tree.code.bodyOf(line.body) : encoded(line, params) }),
   };
 }
+
+const encoded = ({ asJson }: Line, params: URLSearchParams) =>
+  asJson ? JSON.stringify(Object.fromEntries(params)) : params.toString();
 
 /** The parameters of the line, with the values of this cell. */
 function filled(world: World, cell: Cell, { values }: CellSetup): string | undefined {

@@ -1,4 +1,5 @@
 import type { Domain } from "#domains/foundation/domain.ts";
+import { alertIngestion } from "./alert-ingestion/routes.ts";
 import { alertIntegrations } from "./alert-integrations/routes.ts";
 import { monitoringConstraints } from "./constraints.ts";
 import { monitoringDeletions } from "./deletions.ts";
@@ -6,7 +7,7 @@ import { errorTracking } from "./error-tracking/routes.ts";
 import { seedErrorTracking } from "./seed.ts";
 
 export const monitoring: Domain = {
-  resources: { alertIntegrations, errorTracking },
+  resources: { alertIntegrations, alertIngestion, errorTracking },
   constraints: monitoringConstraints,
   deletions: monitoringDeletions,
   seeds: [seedErrorTracking],
