@@ -1,3 +1,4 @@
+import { alerts } from "./alerts.ts";
 import { clone } from "./clone.ts";
 import { getUser } from "./get-user.ts";
 import { idle } from "./idle.ts";
@@ -24,6 +25,7 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<Figure[]>>>
   "sign-in": signIn,
   clone,
   moves,
+  alerts,
 };
 
 const { names, options } = readOptions(process.argv.slice(2));

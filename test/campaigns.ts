@@ -143,6 +143,27 @@ const LIMITS: readonly Campaign[] = [
     ...{ full: "--plants", short: "--plants", minutes: { full: 6, short: 5 } },
   },
   {
+    name: "grouping",
+    shows: "alerts reported, ended and worked on by many at once, against a plain model: one open alert a fingerprint",
+    script: "test:grouping",
+    ...{ full: "--steps 20000", short: "--steps 2000 --seed 1", minutes: { full: 2, short: 1 } },
+    figures: /^seed.*$|^.* requests, of which.*$/gm,
+  },
+  {
+    name: "grouping-planted",
+    shows: "that defects in grouping are noticed",
+    script: "test:grouping",
+    ...{ full: "--plants", short: "--plants --seed 1", minutes: { full: 2, short: 1 } },
+    figures: /^seed.*$|^.*not noticed.*$/gm,
+  },
+  {
+    name: "alert-payloads",
+    shows: "random and damaged payloads of alerts: each is read or refused, and what is read fits into the database",
+    script: "test:alert-payloads",
+    ...{ full: "--cases 200000", short: "--cases 20000", minutes: { full: 2, short: 1 } },
+    figures: /^seed.*$/gm,
+  },
+  {
     name: "exhaustion",
     shows: "attacks on each resource: the delay of an honest caller, memory, blocks of the event loop",
     script: "test:exhaustion",
@@ -221,6 +242,12 @@ const DOCUMENTS: readonly Campaign[] = [
     ...{ full: "", short: "", minutes: { full: 2, short: 1 } },
   },
   {
+    name: "alertmanager",
+    shows: "alerts from Debian's Alertmanager, with the server away, refusing and back: none is missing",
+    script: "test:alertmanager",
+    ...{ full: "", short: "", minutes: { full: 1, short: 1 } },
+  },
+  {
     name: "backup",
     shows: "docs/guides/backup.md followed: every acknowledged push is there after a restore",
     script: "test:backup",
@@ -251,6 +278,7 @@ const RATES: readonly Campaign[] = [
   bench("get-user", "reads of a user a second", 2),
   bench("list-users", "lists of users a second", 2),
   bench("clone", "clones a second", 2),
+  bench("alerts", "alerts a second, against one statement for each of the same rows in pgbench", 2),
   bench("moves", "the move of a repository of one GiB, against git clone --mirror", 5, "--rounds 1"),
 ];
 

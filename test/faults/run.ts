@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { type Cluster, startCluster } from "./cluster.ts";
 import type { Control, Fault, Report } from "./fault.ts";
+import { alerts } from "./faults/alerts.ts";
 import { commitReset } from "./faults/commit-reset.ts";
 import { connections } from "./faults/connections.ts";
 import { mailKill } from "./faults/mail-kill.ts";
@@ -24,6 +25,7 @@ const faults: readonly Fault[] = [
   mailKill,
   workerKill,
   workerPause,
+  alerts,
 ];
 
 const { values } = parseArgs({

@@ -114,9 +114,22 @@ export async function problemsOf(world: World, project: Project, refs: ReadonlyM
     const { stdout } = await git(["rev-parse", "--verify", "--quiet", ref], { cwd: expected });
     if (stdout.trim() !== id) found.push(`${ref} is ${stdout.trim() || "missing"} instead of ${id}`);
   }
-  const { code, stderr } = await git(["fsck", "--full", "--strict", "--no-dangling"], { cwd: expected });
-  if (code !== 0) found.push(`git fsck ended with ${code}: ${stderr.slice(0, 300)}`);
+  const unsound = await whyUnsound(expected);
+  if (unsound !== undefined) found.push(unsound);
   return found.map((problem) => `project ${project.id}: ${problem}`);
+}
+
+const FSCK_TRIES = 3;
+
+/** What is wrong with a repository. A job may replace its packs while they are checked, so one failure proves nothing. */
+async function whyUnsound(cwd: string): Promise<string | undefined> {
+  let problem: string | undefined;
+  for (let tries = 0; tries < FSCK_TRIES; tries++) {
+    const { code, stderr } = await git(["fsck", "--full", "--strict", "--no-dangling"], { cwd });
+    if (code === 0) return undefined;
+    problem = `git fsck ended with ${code}: ${stderr.slice(0, 300)}`;
+  }
+  return problem;
 }
 
 /** A project with a branch of this many random bytes. */

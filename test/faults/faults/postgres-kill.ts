@@ -16,10 +16,9 @@ export const postgresKill: Fault = {
       sees: /are lost/,
       async run(cluster) {
         const journal = newJournal();
-        await setSynchronousCommit(cluster, "off");
-        await pauseWalWriter(cluster);
-        await underTraffic(cluster, cluster.webs, journal, () => killPostgres(cluster));
-        await setSynchronousCommit(cluster, "on");
+        await loseUnsyncedCommits(cluster, () =>
+          underTraffic(cluster, cluster.webs, journal, () => killPostgres(cluster)),
+        );
         return acknowledgedWritesAreThere(cluster, journal);
       },
     },
@@ -29,13 +28,21 @@ export const postgresKill: Fault = {
 const MAX_KILLS = 20;
 
 /** Returns the time from the restart of PostgreSQL until the web processes are ready. */
-async function killPostgres({ engine, webs }: Cluster): Promise<number> {
+export async function killPostgres({ engine, webs }: Cluster): Promise<number> {
   await sleep(500 + Math.random() * 1000);
   await engine.kill();
   await engine.start();
   const ready = await Promise.all(webs.map((web) => web.ready()));
   await sleep(200);
   return Math.max(...ready);
+}
+
+/** Does something, at whose end PostgreSQL must be killed, while commits do not wait for the WAL. */
+export async function loseUnsyncedCommits(cluster: Cluster, work: () => Promise<unknown>) {
+  await setSynchronousCommit(cluster, "off");
+  await pauseWalWriter(cluster);
+  await work();
+  await setSynchronousCommit(cluster, "on");
 }
 
 async function setSynchronousCommit({ engine }: Cluster, value: "on" | "off") {

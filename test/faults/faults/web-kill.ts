@@ -25,7 +25,7 @@ export const webKill: Fault = {
   ],
 };
 
-async function killWeb(web: Web): Promise<number> {
+export async function killWeb(web: Web): Promise<number> {
   await sleep(100 + Math.random() * 200);
   await web.kill();
   web.start();
