@@ -9,6 +9,7 @@ import { callers, members, type SudoTarget } from "./callers.ts";
 import { makeTree, type Tree, type TestContainer, type ContainerSpec } from "./tree.ts";
 import { contracts } from "#test/support/contracts.ts";
 import { makeFixtures, makeFixtureContext } from "#test/support/fixtures.ts";
+import { GIF } from "#test/support/images.ts";
 import { beginSession } from "#test/support/sessions.ts";
 import { MADE, word } from "./rows.ts";
 
@@ -71,9 +72,6 @@ export interface Account extends TestUser {
 
 /** A name or id that does not exist. */
 export const MISSING_ID = "4503599627370495";
-
-/** The avatar that every container has. */
-export const GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
 
 export async function makeWorld(app: TestApp): Promise<World> {
   const { write } = app.services.db;

@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { removeBatchOfRows } from "#domains/foundation/deletions/deletions.ts";
-import { jobs } from "#domains/index.ts";
 import { rowInserter } from "#domains/organization/members/test-support.ts";
-import { runWorker } from "#jobs/worker.ts";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
-import { until } from "#test/support/until.ts";
+import { workUntil } from "#test/support/work.ts";
 import { planningDeletions } from "./deletions.ts";
 
 const TABLES = [
@@ -42,15 +40,6 @@ describe("deleting what has everything of planning", () => {
     const { status, body, text } = await app.call(method, path, { token, payload });
     assert.ok(status === 200 || status === 201, `${method} ${path} ${status} ${text}`);
     return body;
-  }
-
-  async function work(what: string, isDone: () => Promise<boolean>) {
-    const worker = await runWorker(app.services, jobs, { queues: ["bulk", "default"] });
-    try {
-      await until(what, isDone);
-    } finally {
-      await worker.stop();
-    }
   }
 
   interface Place {
@@ -122,7 +111,7 @@ describe("deleting what has everything of planning", () => {
     assert.equal((await app.delete(`/groups/${doomed.group}`, { token })).status, 202);
     const query = `permanently_remove=true&full_path=${encodeURIComponent(body.full_path)}`;
     assert.equal((await app.delete(`/groups/${doomed.group}?${query}`, { token })).status, 202);
-    await work("the group is gone", async () => {
+    await workUntil(app, "the group is gone", async () => {
       const { rows } = await sql`select from namespaces where id = ${doomed.group}`.execute(db());
       return rows.length === 0;
     });
@@ -154,7 +143,7 @@ describe("deleting what has everything of planning", () => {
     });
     const before = await read();
     assert.equal((await app.delete(`/users/${gone.id}`, { token: admin.token })).status, 204);
-    await work("the user is gone", async () => {
+    await workUntil(app, "the user is gone", async () => {
       const { rows } = await sql`select from users where id = ${gone.id}`.execute(db());
       return rows.length === 0;
     });

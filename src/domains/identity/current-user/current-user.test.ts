@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
-
-const GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
+import { GIF } from "#test/support/images.ts";
 
 describe("the current user's preferences and avatar", () => {
   let app: TestApp;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { deflateSync, crc32 } from "node:zlib";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
+import { GIF } from "#test/support/images.ts";
 import { multipart } from "#test/support/wire.ts";
 
 const chunk = (type: string, data: Buffer) => {
@@ -23,8 +24,6 @@ function png(padding = 0): Buffer {
     Buffer.alloc(padding),
   ]);
 }
-
-const GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
 
 describe("avatars", () => {
   let app: TestApp;

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type TestApp, testApp, type TestUser } from "#test/support/app.ts";
+import { GIF } from "#test/support/images.ts";
 import { multipart } from "#test/support/wire.ts";
 import { makeGroup, word } from "./test-support.ts";
-
-const GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
 
 describe("avatars of groups", () => {
   let app: TestApp;

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
-import { jobs } from "#domains/index.ts";
-import { runWorker } from "#jobs/worker.ts";
 import type { TestUser } from "#test/support/app.ts";
 import { freshDatabase } from "#test/support/postgres.ts";
-import { until } from "#test/support/until.ts";
+import { workUntil } from "#test/support/work.ts";
 import { type IssuesApp, issuesApp } from "./test-support.ts";
 
 describe("issues of what is deleted", () => {
@@ -14,16 +12,6 @@ describe("issues of what is deleted", () => {
     on = await issuesApp(await freshDatabase());
   });
   after(() => on.app.close());
-
-  /** Runs the jobs until a condition holds. */
-  async function work(what: string, isDone: () => Promise<boolean>) {
-    const worker = await runWorker(on.app.services, jobs, { queues: ["bulk", "default"] });
-    try {
-      await until(what, isDone);
-    } finally {
-      await worker.stop();
-    }
-  }
 
   type Table = "issues" | "issue_counters" | "label_links" | "label_events" | "notes" | Wish;
   type Wish = "notification_settings" | "subscriptions";
@@ -51,7 +39,7 @@ describe("issues of what is deleted", () => {
     const notes = `${at.issues}/${iid}/notes`;
     assert.equal((await on.app.post(notes, { token: gone.token, payload: { body: "So long" } })).status, 201);
     assert.equal((await on.app.delete(`/users/${gone.id}`, { token: admin.token })).status, 204);
-    await work("the user is gone", async () => {
+    await workUntil(on.app, "the user is gone", async () => {
       const { status } = await on.app.get(`/users/${gone.id}`, { token: admin.token });
       return status === 404 && (await countOf("issues", `author_id = ${gone.id}`)) === 0;
     });
@@ -84,7 +72,7 @@ describe("issues of what is deleted", () => {
     assert.equal((await on.app.delete(`/projects/${at.id}`, { token })).status, 202);
     const query = `permanently_remove=true&full_path=${encodeURIComponent(path_with_namespace)}`;
     assert.equal((await on.app.delete(`/projects/${at.id}?${query}`, { token })).status, 202);
-    await work("the project is gone", async () => {
+    await workUntil(on.app, "the project is gone", async () => {
       const { status } = await on.app.get(`/projects/${at.id}`, { token });
       return status === 404;
     });
