@@ -4,6 +4,22 @@ import type { ColumnType, Generated, GeneratedAlways } from "kysely";
 /** Only objects can be written: the driver would send an array as a PostgreSQL array. */
 type JsonObject = Readonly<Record<string, unknown>>;
 
+interface AlertAssigneesTable {
+  alert_id: number;
+  user_id: number;
+}
+
+interface AlertChangesTable {
+  id: Generated<number>;
+  alert_id: number;
+  user_id: number | null;
+  action: "status_changed" | "recovered" | "assigned" | "unassigned";
+  from_status: number | null;
+  to_status: number | null;
+  assignee_id: number | null;
+  created_at: Generated<string>;
+}
+
 interface AlertCountersTable {
   project_id: number;
   last_iid: number;
@@ -820,6 +836,8 @@ interface VerifiedDomainsTable {
 }
 
 export interface Database {
+  alert_assignees: AlertAssigneesTable;
+  alert_changes: AlertChangesTable;
   alert_counters: AlertCountersTable;
   alert_integration_keys: AlertIntegrationKeysTable;
   alert_integrations: AlertIntegrationsTable;

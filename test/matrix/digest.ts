@@ -5,7 +5,7 @@ import { contracts } from "#test/support/contracts.ts";
 /** A digest of the state of groups and projects, by their ids. */
 export type Digest = (groups: readonly number[], projects: readonly number[]) => Promise<string>;
 
-/** Covers every row of the contracts' tables that refers to a group, a project, an issue or epic of it, or to a user whom a group provisioned. */
+/** Covers every row of the contracts' tables that refers to a group, a project, an issue, epic or alert of it, or to a user whom a group provisioned. */
 export async function digester(db: Db): Promise<Digest> {
   const tables = contracts.flatMap((contract) => contract.tables ?? []);
   // Events outlive their project, so not every such column is a foreign key.
@@ -18,7 +18,7 @@ export async function digester(db: Db): Promise<Digest> {
     select c.relname as table, a.attname as column, p.relname as parent
     from pg_constraint f join pg_class c on c.oid = f.conrelid join pg_class p on p.oid = f.confrelid
       join pg_attribute a on a.attrelid = f.conrelid and a.attnum = f.conkey[1]
-    where f.contype = 'f' and f.conparentid = 0 and p.relname in ('namespaces', 'projects', 'users', 'issues', 'epics')
+    where f.contype = 'f' and f.conparentid = 0 and p.relname in ('namespaces', 'projects', 'users', 'issues', 'epics', 'alerts')
       and c.relname = any(${tables}::text[])
     order by 1, 2`.execute(db);
   const condition = {
@@ -27,6 +27,7 @@ export async function digester(db: Db): Promise<Digest> {
     users: "any(array(select id from staff))",
     issues: "any(array(select id from issues where project_id = any($2::bigint[])))",
     epics: "any(array(select id from epics where group_id = any($1::bigint[])))",
+    alerts: "any(array(select id from alerts where project_id = any($2::bigint[])))",
   };
   const lines = [
     "select t.xmin::text || t::text as line from namespaces t where id = any($1::bigint[])",

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { sql } from "kysely";
 import type { Db } from "#db/database.ts";
 import type { Database } from "#db/types.ts";
@@ -80,6 +80,16 @@ export const sshKey = (user_id: number, title: string, kind: "user" | "deploy" =
   ...{ user_id, title, key: newSshKey(), fingerprint_sha256: title },
   ...{ kind, usage_type: "auth", created_at: new Date().toISOString() },
 });
+
+/** An alert that was just reported. */
+export function alert(project_id: number, integration_id: number | null = null) {
+  const now = new Date().toISOString();
+  return {
+    ...{ project_id, integration_id, iid: randomInt(1, 2 ** 30), title: word(), fingerprint: randomDigest() },
+    ...{ event_count: 1, status: 0, severity: 0, hosts: [], grouped_by: {}, payload: "{}" },
+    ...{ started_at: now, created_at: now, updated_at: now },
+  };
+}
 
 /** Inserts any number of rows with one statement; they are returned in no particular order. */
 export async function insert(db: Db, table: Table, rows: readonly Row[]): Promise<Row[]> {

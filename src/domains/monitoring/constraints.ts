@@ -1,5 +1,6 @@
 import type { Constraints } from "#db/errors.ts";
 import { badFields, missing, unauthenticated } from "#lib/refusal.ts";
+import { cannotBeAssigned } from "./alerts/assignees.ts";
 
 export const monitoringConstraints: Constraints = {
   error_tracking_settings_active_needs_backend: () =>
@@ -12,4 +13,8 @@ export const monitoringConstraints: Constraints = {
   alerts_project_id_fkey: () => unauthenticated(),
   alert_counters_project_id_fkey: () => unauthenticated(),
   alerts_integration_id_fkey: () => unauthenticated(),
+  alerts_unresolved_fingerprint: () =>
+    badFields({ status: ["must stay resolved while another unresolved alert has the same fingerprint"] }),
+  // Another request deleted the user.
+  alert_assignees_user_id_fkey: cannotBeAssigned,
 };

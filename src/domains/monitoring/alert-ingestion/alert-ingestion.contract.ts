@@ -14,7 +14,7 @@ export const contract: Contract = {
       answers: { archived: 403, "archived above": 403 },
     }),
   },
-  tables: ["alerts", "alert_counters"],
+  tables: ["alert_counters"],
   cascades: ["alert_counters.project_id"],
   differing: ["iid"],
   unrepeatable: {

@@ -75,6 +75,11 @@ describe("alerts that arrive", () => {
     assert.deepEqual((await on.send(to, ended)).body, []);
     const [alert] = await on.alertsOf(to.project);
     assert.deepEqual([alert?.status, alert?.ended_at, alert?.event_count], [2, "2026-05-04T11:00:00.000Z", 1]);
+    const shown = await on.app.get(`/projects/${to.project}/alerts/1`, { token: on.maintainer.token });
+    assert.deepEqual(
+      [shown.body.status, shown.body.timeline.length, shown.body.timeline[0].action, shown.body.timeline[0].user],
+      ["resolved", 1, "recovered", null],
+    );
     // Resolved and then reported again is a new alert.
     assert.deepEqual((await on.send(to, { title: "Disk" })).body, [{ iid: 2, title: "Disk" }]);
     assert.deepEqual(

@@ -1,7 +1,7 @@
 import type { BatchedWrite, RunStatement } from "#db/batches.ts";
 import type { ReportedAlert } from "#domains/monitoring/alert-payloads/alert.ts";
-import { SEVERITIES } from "#domains/monitoring/alert-payloads/severity.ts";
 import type { Sender } from "#domains/monitoring/alert-integrations/access.ts";
+import { numberOfSeverity } from "#domains/monitoring/alerts/words.ts";
 
 /** One report of an alert, on its way to the database. */
 export interface ReportRow {
@@ -62,7 +62,7 @@ const COLUMNS = {
   resolves: { type: "boolean", of: ({ first }: Group) => first.alert.resolves },
   ended_at: { type: "timestamptz", of: ({ first }: Group) => first.alert.endedAt },
   fingerprint: { type: "text", of: ({ first }: Group) => first.alert.digest?.toString("hex") ?? null },
-  severity: { type: "smallint", of: ({ first }: Group) => SEVERITIES.indexOf(first.alert.severity) },
+  severity: { type: "smallint", of: ({ first }: Group) => numberOfSeverity(first.alert.severity) },
   started_at: { type: "timestamptz", of: ({ first }: Group) => first.alert.startedAt },
   title: { type: "text", of: ({ first }: Group) => first.alert.title },
   description: { type: "text", of: ({ first }: Group) => first.alert.description },
@@ -93,7 +93,7 @@ const STATEMENT = `
     select ${names.filter((name) => name !== "fingerprint").join(", ")}, decode(fingerprint, 'hex') as fingerprint
     from unnest(${parameters.join(", ")}) given (${names.join(", ")})
   ), unresolved as materialized (
-    select i.n, a.id, a.iid, a.title
+    select i.n, a.id, a.iid, a.title, a.status
     from input i join alerts a on a.project_id = i.project_id and a.fingerprint = i.fingerprint and a.status <> 2
     order by a.id for update of a
   ), repeated as (
@@ -104,6 +104,10 @@ const STATEMENT = `
     update alerts a set status = 2, ended_at = coalesce(i.ended_at, now()), updated_at = now()
     from unresolved u join input i on i.n = u.n
     where a.id = u.id and i.resolves
+    returning a.id, u.status
+  ), recovered as (
+    insert into alert_changes (alert_id, action, from_status, to_status)
+    select id, 'recovered', status, 2 from resolved
   ), fresh as (
     select i.*, row_number() over of_project as turn, count(*) over of_project as total
     from input i

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
+import type { Feature } from "#access/features.ts";
 import { levelInProject } from "#access/levels.ts";
 import { LEVELS } from "#access/roles.ts";
 import type { Db } from "#db/database.ts";
@@ -19,7 +20,7 @@ export const seesConfidential = sql<boolean>`${sql.raw(levelInProject("u.id"))} 
 export async function readersInProject(
   db: Db,
   projectId: number,
-  feature: "issues" | "merge_requests",
+  feature: Feature,
   people: People,
   condition: RawBuilder<unknown>,
 ): Promise<number[]> {

@@ -32,6 +32,7 @@ export const SUBJECTS: Readonly<Record<string, string>> = {
   tags: "Branches and tags",
   commits: "Commits",
   comparisons: "Commits",
+  alerts: "Alerts",
   settings: "Settings",
   auditEvents: "Audit events",
   jobMetrics: "Background jobs",
