@@ -45,6 +45,17 @@ interface AlertIntegrationsTable {
   updated_at: Generated<string>;
 }
 
+interface AlertMetricImagesTable {
+  id: Generated<number>;
+  alert_id: number;
+  blob: string;
+  filename: string;
+  url: string | null;
+  url_text: string | null;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
 interface AlertsTable {
   id: Generated<number>;
   project_id: number;
@@ -841,6 +852,7 @@ export interface Database {
   alert_counters: AlertCountersTable;
   alert_integration_keys: AlertIntegrationKeysTable;
   alert_integrations: AlertIntegrationsTable;
+  alert_metric_images: AlertMetricImagesTable;
   alerts: AlertsTable;
   audit_events: AuditEventsTable;
   award_emoji: AwardEmojiTable;

@@ -83,6 +83,8 @@ export interface More {
    * other name in braces is a value of some contract.
    */
   readonly send?: string;
+  /** The parameter that is an uploaded picture, for which the body is a multipart one. */
+  readonly upload?: string;
   /** The scopes of which this request needs one, if those are fewer. */
   readonly requestScopes?: string;
   /** The body that git sends instead of parameters. */

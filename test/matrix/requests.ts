@@ -4,6 +4,8 @@ import { urlOf } from "#http/paths.ts";
 import { pathNames } from "#http/endpoint.ts";
 import type { Name } from "#test/contract.ts";
 import { fixtures } from "#test/support/fixtures.ts";
+import { GIF } from "#test/support/images.ts";
+import { multipart } from "#test/support/wire.ts";
 import { type Cell, keyOf, type Verb } from "./cells.ts";
 import type { TestContainer, ContainerSpec } from "./tree.ts";
 import { isCodeChild } from "./code.ts";
@@ -216,19 +218,26 @@ export function requestOf(world: World, cell: Cell, setup: CellSetup): InjectOpt
     if (caller.sudo.by === "header") headers["sudo"] = String(target?.id ?? MISSING_ID);
     else query.set("sudo", target?.username ?? MISSING_ID);
   }
-  if (inBody)
-    headers["content-type"] = line.body ? `application/x-${line.body}-request` : line.asJson ? JSON_TYPE : FORM;
+  const body = inBody ? bodyOf(world, line, params) : undefined;
   return {
     method: verb,
     url: query.size > 0 ? `${path}?${query.toString()}` : path,
-    headers,
+    headers: { ...headers, ...body?.headers },
     remoteAddress: caller.loopback ? LOOPBACK_ADDRESS : REMOTE_ADDRESS,
-    ...(inBody && { payload: line.body ? world.tree.code.bodyOf(line.body) : encoded(line, params) }),
+    ...(body && { payload: body.payload }),
   };
 }
 
-const encoded = ({ asJson }: Line, params: URLSearchParams) =>
-  asJson ? JSON.stringify(Object.fromEntries(params)) : params.toString();
+function bodyOf({ tree }: World, { body, upload, asJson }: Line, params: URLSearchParams) {
+  if (body) return { payload: tree.code.bodyOf(body), headers: { "content-type": `application/x-${body}-request` } };
+  if (asJson) return { payload: JSON.stringify(Object.fromEntries(params)), headers: { "content-type": JSON_TYPE } };
+  if (upload === undefined) return { payload: params.toString(), headers: { "content-type": FORM } };
+  const isReplaced = params.keys().some((name) => name === upload || name.startsWith(`${upload}[`));
+  return multipart({
+    ...Object.fromEntries(params),
+    ...(!isReplaced && { [upload]: { filename: "picture.gif", bytes: GIF } }),
+  });
+}
 
 /** The parameters of the line, with the values of this cell. */
 function filled(world: World, cell: Cell, { values }: CellSetup): string | undefined {

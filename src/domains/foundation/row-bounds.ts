@@ -3,10 +3,10 @@ import type { Tx } from "#db/database.ts";
 import type { Database } from "#db/types.ts";
 import { unprocessable } from "#lib/refusal.ts";
 
-/** How many rows of a table one project or group may have. */
+/** How many rows of a table one row of another may have, such as a project or group. */
 export interface Bound {
   readonly table: keyof Database;
-  readonly container: "projects" | "namespaces";
+  readonly container: keyof Database;
   /** The column of the container's id. */
   readonly column: string;
   readonly max: number;

@@ -24,6 +24,7 @@ export const monitoringDeletions: Deletions = {
     // Nothing limits how many keys or alerts a project has. What belongs to alerts goes before them.
     removeOfContainers("error_tracking_client_keys", "project_id"),
     removeWhere("alert_changes", "alert_id", alertIds),
+    removeWhere("alert_metric_images", "alert_id", alertIds),
     removeWhere("alert_assignees", "alert_id", alertIds),
     removeOfContainers("alerts", "project_id"),
   ],

@@ -18,7 +18,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Detects the type of an image from its bytes, not from its file name. */
-function kindOf(bytes: Buffer): string | undefined {
+export function imageKind(bytes: Buffer): string | undefined {
   try {
     const { type, width, height } = imageSize(bytes);
     return type !== undefined && type in TYPES && width > 0 && height > 0 ? type : undefined;
@@ -27,16 +27,16 @@ function kindOf(bytes: Buffer): string | undefined {
   }
 }
 
-export function checkAvatar(problems: Problems, { bytes }: UploadedFile) {
-  if (bytes.length > MAX_BYTES) refuse(problems, "avatar", "is too big (should be at most 200 KiB)");
-  else if (kindOf(bytes) === undefined) {
-    refuse(
-      problems,
-      "avatar",
-      `file format is not supported. Please try one of the following supported formats: ${Object.keys(TYPES).join(", ")}`,
-    );
-  }
+export function checkAvatar(problems: Problems, avatar: UploadedFile) {
+  if (avatar.bytes.length > MAX_BYTES) refuse(problems, "avatar", "is too big (should be at most 200 KiB)");
+  else if (imageKind(avatar.bytes) === undefined) refuse(problems, "avatar", NOT_SUPPORTED);
 }
+
+export const NOT_SUPPORTED = `file format is not supported. Please try one of the following supported formats: ${Object.keys(TYPES).join(", ")}`;
+
+/** The content type of an image by the name that its file was given here. */
+export const contentTypeOf = (file: string): string =>
+  TYPES[file.slice(file.lastIndexOf(".") + 1)] ?? "application/octet-stream";
 
 /** The avatar columns of users, groups and projects. */
 export interface AvatarColumns {
@@ -51,12 +51,12 @@ export async function avatarColumns(
 ): Promise<Partial<AvatarColumns>> {
   if (avatar === undefined) return {};
   if (avatar === null) return { avatar_blob: null, avatar_file: null };
-  return { avatar_blob: await blobs.put(avatar.bytes), avatar_file: `avatar.${kindOf(avatar.bytes)}` };
+  return { avatar_blob: await blobs.put(avatar.bytes), avatar_file: `avatar.${imageKind(avatar.bytes)}` };
 }
 
 /** Reads an avatar by its file name and returns the bytes and the content type. */
 export async function avatarNamed(file: string, kept: AvatarColumns | undefined, blobs: Blobs) {
   const bytes = kept?.avatar_blob && kept.avatar_file === file ? await blobs.get(kept.avatar_blob) : undefined;
   if (!bytes) throw missing("Avatar");
-  return { bytes, type: TYPES[file.slice(file.lastIndexOf(".") + 1)] ?? "application/octet-stream" };
+  return { bytes, type: contentTypeOf(file) };
 }

@@ -55,6 +55,8 @@ describe("alerts of what is deleted", () => {
       ), changed as (
         insert into alert_changes (alert_id, action, from_status, to_status)
         select id, 'recovered', 0, 2 from reported cross join generate_series(1, 2)
+      ), pictured as (
+        insert into alert_metric_images (alert_id, blob, filename) select id, repeat('0', 64), 'x.png' from reported
       )
       insert into alert_assignees (alert_id, user_id) select id, ${at.developer.id} from reported`.execute(
       on.app.services.db.write,
@@ -69,14 +71,18 @@ describe("alerts of what is deleted", () => {
     for (const table of ["alert_counters", "alert_integrations"] as const)
       assert.equal(await countOf(table, `project_id = ${at.id}`), 0, table);
     assert.equal(await countOf("alert_changes", "action = 'recovered'"), 0);
+    assert.equal(await countOf("alert_metric_images", "filename = 'x.png'"), 0);
     assert.equal(await countOf("alert_assignees", `user_id = ${at.developer.id}`), 0);
   });
 
   test("no batch of a deleted project takes rows of other tables along", async () => {
     const at = await on.project();
-    const { iid } = await on.alert(at, { integration_id: await on.integration(at, "Watch") });
+    const { id, iid } = await on.alert(at, { integration_id: await on.integration(at, "Watch") });
     await on.change(at, iid, { assignee_ids: [at.developer.id], status: "resolved" });
-    const tables = ["alerts", "alert_changes", "alert_assignees"] as const;
+    const tables = ["alerts", "alert_changes", "alert_assignees", "alert_metric_images"] as const;
+    await sql`insert into alert_metric_images (alert_id, blob, filename) values (${id}, repeat('0', 64), 'x.png')`.execute(
+      on.app.services.db.write,
+    );
     const counts = () => Promise.all(tables.map((table) => countOf(table, "true")));
     const emptied: string[][] = [];
     for (let removed = -1; removed !== 0;) {
@@ -87,6 +93,6 @@ describe("alerts of what is deleted", () => {
       const after = await counts();
       emptied.push(tables.filter((_, index) => after[index] !== before[index]));
     }
-    assert.deepEqual(emptied, [["alert_changes"], ["alert_assignees"], ["alerts"], []]);
+    assert.deepEqual(emptied, [["alert_changes"], ["alert_metric_images"], ["alert_assignees"], ["alerts"], []]);
   });
 });

@@ -33,6 +33,7 @@ export const SUBJECTS: Readonly<Record<string, string>> = {
   commits: "Commits",
   comparisons: "Commits",
   alerts: "Alerts",
+  alertMetricImages: "Alerts",
   settings: "Settings",
   auditEvents: "Audit events",
   jobMetrics: "Background jobs",
