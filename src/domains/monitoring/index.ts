@@ -6,11 +6,11 @@ import { alerts } from "./alerts/routes.ts";
 import { monitoringConstraints } from "./constraints.ts";
 import { monitoringDeletions } from "./deletions.ts";
 import { errorTracking } from "./error-tracking/routes.ts";
-import { seedErrorTracking } from "./seed.ts";
+import { seedAlerts, seedErrorTracking } from "./seed.ts";
 
 export const monitoring: Domain = {
   resources: { alertIntegrations, alertIngestion, alerts, alertMetricImages, errorTracking },
   constraints: monitoringConstraints,
   deletions: monitoringDeletions,
-  seeds: [seedErrorTracking],
+  seeds: [seedErrorTracking, seedAlerts],
 };
