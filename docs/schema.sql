@@ -348,7 +348,6 @@ create table alerts (
   payload text not null,
   search_text text not null generated always as (((((((lower(title) || chr(10)) || lower(COALESCE(description, ''::text))) || chr(10)) || lower(COALESCE(service, ''::text))) || chr(10)) || lower(COALESCE(monitoring_tool, ''::text)))) stored,
   constraint alerts_pkey PRIMARY KEY (id),
-  constraint alerts_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES alert_integrations(id) ON DELETE SET NULL,
   constraint alerts_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint alerts_description_length CHECK ((length(description) <= 1000)),
   constraint alerts_environment_name_length CHECK ((length(environment_name) <= 255)),

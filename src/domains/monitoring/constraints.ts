@@ -9,10 +9,9 @@ export const monitoringConstraints: Constraints = {
   error_tracking_settings_project_id_fkey: () => missing("Project"),
   error_tracking_client_keys_project_id_fkey: () => missing("Project"),
   alert_integrations_project_id_fkey: () => missing("Project"),
-  // The key ended with its project or integration.
+  // The key ended with its project.
   alerts_project_id_fkey: () => unauthenticated(),
   alert_counters_project_id_fkey: () => unauthenticated(),
-  alerts_integration_id_fkey: () => unauthenticated(),
   alerts_unresolved_fingerprint: () =>
     badFields({ status: ["must stay resolved while another unresolved alert has the same fingerprint"] }),
   // Another request deleted the user.

@@ -11,6 +11,7 @@ export const monitoringDeletions: Deletions = {
     "alert_integrations.project_id": "cascade",
     "alert_counters.project_id": "cascade",
     "alerts.project_id": "removed first",
+    "alerts.integration_id": "kept",
     "alert_assignees.user_id": "removed first",
     "alert_changes.user_id": "moved to the ghost user",
     "alert_changes.assignee_id": "moved to the ghost user",

@@ -139,6 +139,17 @@ describe("alerts that arrive", () => {
     assert.equal((await on.alertsOf(elsewhere.project))[0]?.status, 0);
   });
 
+  test("stay when their integration is deleted", async () => {
+    const to = await on.receiver();
+    await on.send(to, { title: "Stays" });
+    const { token } = on.maintainer;
+    const deleted = await on.app.delete(`/projects/${to.project}/alert_integrations/${to.id}`, { token });
+    assert.equal(deleted.status, 204);
+    assert.equal((await on.send(to, { title: "Stays" })).status, 401);
+    const { body } = await on.app.get(`/projects/${to.project}/alerts`, { token });
+    assert.deepEqual([body.length, body[0].title, body[0].integration], [1, "Stays", null]);
+  });
+
   test("that nothing identifies are never grouped", async () => {
     const to = await on.receiver();
     const answers = await Promise.all([{}, { hosts: "a" }, { title: " " }].map((body) => on.send(to, body)));

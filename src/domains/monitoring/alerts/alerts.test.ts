@@ -209,7 +209,7 @@ describe("an alert", () => {
       ...{ started_at: "2026-01-02T03:04:05Z", ended_at: "2026-01-02T04:04:05Z", runbook: "https://example.com/r" },
       ...{ created_at: "2026-01-02T03:04:06Z", updated_at: "2026-01-02T04:04:06Z", query: "up == 0" },
       ...{ grouped_by: { fingerprint: "disk" } },
-      payload: '{"title": "Disk full", "id": 9007199254740993, "labels": {"a": [1, null]}}',
+      payload: '{"title": "Disk full", "id": "9007199254740993", "labels": {"a": [1, null]}}',
     });
     const project = (await on.app.get(`/projects/${at.id}`, { token: at.developer.token })).body;
     const url = `http://localhost/${project.path_with_namespace}/-/alert_management/${iid}/details`;
@@ -226,7 +226,7 @@ describe("an alert", () => {
     assert.equal(status, 200, text);
     const { payload, details, grouped_by, timeline, ...shown } = body;
     assert.deepEqual(shown, fields);
-    assert.match(text, /"payload":\{"title":"Disk full","id":9007199254740993,"labels":\{"a":\[1,null\]\}\}/);
+    assert.match(text, /"payload":\{"title":"Disk full","id":"9007199254740993","labels":\{"a":\[1,null\]\}\}/);
     assert.equal(payload.title, "Disk full");
     assert.deepEqual(details, [
       { name: "title", value: "Disk full" },
