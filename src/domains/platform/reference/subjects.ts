@@ -32,6 +32,8 @@ export const SUBJECTS: Readonly<Record<string, string>> = {
   tags: "Branches and tags",
   commits: "Commits",
   comparisons: "Commits",
+  alertIntegrations: "Alerts",
+  alertIngestion: "Alerts",
   alerts: "Alerts",
   alertMetricImages: "Alerts",
   settings: "Settings",
