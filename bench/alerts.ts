@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Client } from "pg";
@@ -61,7 +61,6 @@ async function measure(on: Installation, rounds: number, seconds: number): Promi
   await checkNumbers(on.url);
   const rate = (kind: Kind) => median(measured.get(kind)?.map(({ ours }) => ours.perSecond) ?? []);
   const ratio = (kind: Kind) => median(measured.get(kind)?.map(({ ours, bare }) => ours.perSecond / bare) ?? []);
-  const calm = await beside(on, rate("spread") * 0.7, seconds * 2);
   console.log(
     table(
       [`alerts a second, ${CONNECTIONS} connections`, "pgbench, 16 clients", "ours", "ratio", "p50 ms", "p99 ms"],
@@ -75,6 +74,7 @@ async function measure(on: Installation, rounds: number, seconds: number): Promi
       ]),
     ),
   );
+  const calm = await beside(on, rate("spread") * 0.7, seconds * 2);
   console.log(`at 70 % of the highest rate: ${Math.round(calm.perSecond)} a second, p99 ${calm.p99.toFixed(1)} ms`);
   return [
     { about: "of pgbench's rate spread over 200 projects", value: ratio("spread"), bound: "at least", goal: 0.6 },
@@ -94,9 +94,18 @@ async function send({ server, addresses }: Installation, kind: Kind, seconds: nu
     ...["--", addresses, kind, String(pauseMs)],
   ]);
   const seen = JSON.parse(output.trimEnd().slice(output.trimEnd().lastIndexOf("\n")));
-  if (seen.refused + seen.broken > 0) throw new Error(`${kind}: ${seen.refused} refused, ${seen.broken} broken`);
+  if (seen.refused + seen.broken > 0)
+    throw new Error(`${kind}: ${seen.refused} refused, ${seen.broken} broken\n${refusals(server.log)}`);
   return { perSecond: (seen.requests / seen.microseconds) * 1e6, p50: seen.p50 / 1000, p99: seen.p99 / 1000 };
 }
+
+/** The last lines of the log about refused alerts. */
+const refusals = (log: string) =>
+  readFileSync(log, "utf8")
+    .split("\n")
+    .filter((line) => line.includes("/alerts/notify/") && !line.includes('"status":200'))
+    .slice(-3)
+    .join("\n");
 
 /** Alerts at a steady rate, while somebody asks who they are. */
 async function beside(on: Installation, rate: number, seconds: number) {
